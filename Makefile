@@ -1,0 +1,34 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check unit screenshots bench clean
+
+$(VENV)/.ready: pyproject.toml pins.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r pins.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+demo: $(VENV)/.ready  ## set up, then run the console on an embedded cluster
+	$(BIN)/pilothouse demo
+
+test: check unit  ## set up, then lint, types, import contracts and every test
+
+check: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+unit: $(VENV)/.ready
+	$(BIN)/python -m pytest
+
+screenshots: $(VENV)/.ready  ## make the pictures of the README anew from the running application
+	$(BIN)/python -m screenshots.make
+
+bench: $(VENV)/.ready  ## measure the budgets; fails on bytes, counts and ratios
+	$(BIN)/python -m pytest tests/bench --bench -s
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

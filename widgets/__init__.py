@@ -1,0 +1,1 @@
+"""What a person sees: data comes down by method calls, facts go up as messages."""
