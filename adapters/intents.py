@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from uuid import UUID, uuid4
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints, field_validator, model_validator
 
 from adapters.model import JobSpec, Kind, Ref
 from adapters.plan import Change, Command, HttpRequest, Outcome, Plan, Request, Step, Target, request_digest
@@ -26,10 +26,10 @@ __all__ = [
 
 Origin: TypeAlias = Literal["key", "palette", "command_line", "chat", "mcp", "autopilot"]
 AGENT_ORIGINS: frozenset[str] = frozenset({"chat", "mcp", "autopilot"})
-Line: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f]*$")]
-Name: TypeAlias = Annotated[
-    str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$")
-]
+_PRINTED = r"[^\x00-\x1f\x7f]"
+Line: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=f"^{_PRINTED}*$")]
+_NAME = r"^[^-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"  # no leading dash: it could be taken for an option
+Name: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=_NAME)]
 
 
 class Intent(BaseModel):
@@ -196,7 +196,7 @@ class SetNodeQuota(TargetedIntent):
     is ended. `if_version` is the node's version the person was looking at."""
 
     verb, title, kind, operator = "set_node_quota", "Set the quota of", "node", True
-    slots: int | None = Field(ge=0, le=1_000_000)
+    slots: StrictInt | None = Field(ge=0, le=1_000_000)
     if_version: str | None = None
 
 

@@ -11,12 +11,9 @@ import unicodedata
 # Characters that `str.isprintable` lets through although a person cannot see them, or that make terminals
 # disagree about width: Hangul and braille fillers, combining grapheme joiner, Khmer inherent vowels, Mongolian
 # and Unicode variation selectors, musical-notation blanks.
-_INVISIBLE = frozenset(
-    [0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x1D159]
-    + list(range(0x180B, 0x1810))
-    + list(range(0xFE00, 0xFE10))
-    + list(range(0xE0100, 0xE01F0))
-)
+_FILLERS = (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x1D159)
+_SELECTORS = (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
+_INVISIBLE = frozenset({*_FILLERS, *_SELECTORS})
 _C0_NAMES = {0x09: "␉", 0x0A: "␊", 0x0D: "␍", 0x1B: "␛", 0x7F: "␡"}
 
 
