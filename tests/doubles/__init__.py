@@ -1,0 +1,1 @@
+"""Doubles of things outside; each says what it stands in for."""
