@@ -103,11 +103,14 @@ class Change:
 @dataclass(frozen=True, slots=True)
 class Step:
     """One request and the targets it acts on: one target where the backend allows it, so that a target that has
-    finished in the meantime can drop out without changing the bytes sent for the others."""
+    finished in the meantime can drop out without changing the bytes sent for the others.
+
+    `sequel` says that the step makes sense only after the one before it was accepted: it is not sent otherwise."""
 
     request: Request
     targets: tuple[Target, ...] = ()
     summary: str = ""
+    sequel: bool = False
 
 
 @dataclass(frozen=True, slots=True)
