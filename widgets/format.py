@@ -45,6 +45,17 @@ def duration(seconds: float | None) -> str:
     return f"{secs}s"
 
 
+def coarse(seconds: float | None) -> str:
+    """A span of time for a table, where a figure that moves each second would repaint each second: steps of 5 s below
+    a minute, minutes below an hour (``35s``, ``3m``), then as `duration`."""
+    if seconds is None:
+        return UNKNOWN
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole // 5 * 5}s"
+    return f"{whole // 60}m" if whole < 3600 else duration(whole)
+
+
 def age(since: datetime | None, now: datetime) -> str:
     """How long ago something was, in one unit, so that a quiet screen stays quiet: ``now``, ``12s``, ``4m``, ``2h``."""
     if since is None:

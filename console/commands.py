@@ -1,0 +1,181 @@
+"""The one table of what the console can be told to do.
+
+Bindings, the line of hints, the help screen and the table of keys in the README all come from `COMMANDS`; a test holds
+them together. No command that writes is on a lower-case letter, a control key, Enter, Backspace or Delete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Context: TypeAlias = Literal["main", "jobs", "queues", "nodes", "node", "job", "log", "confirm", "help"]
+"""Where a command is understood: on the main screen, in one of its panes, or in a dialog."""
+
+TITLES: dict[Context, str] = {
+    "main": "Everywhere on the main screen",
+    "jobs": "On a job",
+    "queues": "On a queue",
+    "nodes": "On a node",
+    "node": "In the node dialog",
+    "job": "In the job detail",
+    "log": "In a log",
+    "confirm": "In a question before a write",
+    "help": "In the help",
+}
+PANES: frozenset[Context] = frozenset({"jobs", "queues", "nodes"})
+
+_SHOWN = {
+    "slash": "/", "question_mark": "?", "escape": "Esc", "enter": "Enter", "tab": "Tab", "shift+tab": "Shift+Tab",
+    "down": "Down", "up": "Up", "pagedown": "PgDn", "pageup": "PgUp", "home": "Home", "end": "End", "space": "Space",
+    "asterisk": "*", "colon": ":", "left": "Left", "right": "Right",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing to tell the console.
+
+    Args:
+        id: its name in the configuration and the command line of the console.
+        keys: as the toolkit names them; the first is the one that is shown.
+        title: a word or two for the line of hints.
+        help: one sentence.
+        contexts: where it is understood.
+        verb: the intent's verb, for what writes.
+        rank: place in the line of hints, lowest first; None leaves it out.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    title: str
+    help: str
+    contexts: tuple[Context, ...]
+    verb: str | None = None
+    rank: int | None = None
+
+    @property
+    def writes(self) -> bool:
+        return self.verb is not None
+
+    @property
+    def shown(self) -> str:
+        """Its keys for people: ``j, Down``."""
+        return ", ".join(show_key(key) for key in self.keys)
+
+
+def show_key(key: str) -> str:
+    """A key as people write it: ``slash`` is ``/``, ``ctrl+d`` is ``Ctrl+D``."""
+    if key.startswith("ctrl+"):
+        return f"Ctrl+{key[5:].upper()}"
+    return _SHOWN.get(key, key)
+
+
+_LISTS: tuple[Context, ...] = ("main", "node", "job", "log", "help")
+
+COMMANDS: tuple[Command, ...] = (
+    Command("move.down", ("j", "down"), "down", "Move one row or line down.", _LISTS),
+    Command("move.up", ("k", "up"), "up", "Move one row or line up.", _LISTS),
+    Command("move.page_down", ("pagedown", "ctrl+d"), "page down", "Move one page down.", _LISTS),
+    Command("move.page_up", ("pageup", "ctrl+u"), "page up", "Move one page up.", _LISTS),
+    Command("move.top", ("g", "home"), "top", "Go to the first row or line.", _LISTS),
+    Command("move.bottom", ("G", "end"), "bottom", "Go to the last row or line.", _LISTS),
+    Command("pane.jobs", ("1",), "jobs", "Go to the jobs.", ("main",)),
+    Command("pane.queues", ("2",), "queues", "Go to the queues.", ("main",)),
+    Command("pane.nodes", ("3",), "nodes", "Go to the nodes.", ("main",)),
+    Command("pane.next", ("tab",), "next pane", "Go to the next pane.", ("main",), rank=90),
+    Command("pane.previous", ("shift+tab",), "previous pane", "Go to the previous pane.", ("main",)),
+    Command(
+        "filter",
+        ("slash",),
+        "filter",
+        "Show only the rows that match; Enter keeps it, Esc clears it.",
+        ("main",),
+        rank=20,
+    ),
+    Command("sort", ("s",), "sort", "Sort by the next column; again for the other direction.", ("main",), rank=30),
+    Command("job.open", ("enter",), "detail", "Open the job's detail.", ("jobs",), rank=10),
+    Command(
+        "node.open", ("e", "enter"), "node", "Open the node: quota, drain, token, jobs on it.", ("nodes",), rank=10
+    ),
+    Command("job.log", ("l",), "log", "Show the job's output, and follow it.", ("jobs", "job"), rank=12),
+    Command("log.stream", ("e",), "stdout/stderr", "Switch between the two streams of output.", ("log",), rank=10),
+    Command("log.follow", ("f",), "follow", "Follow the end of the log, or stop following.", ("log",), rank=12),
+    Command("job.cancel", ("K",), "cancel", "Cancel the job.", ("jobs", "job"), verb="cancel", rank=14),
+    Command("job.hold", ("H",), "hold", "Hold a pending job.", ("jobs", "job"), verb="hold", rank=50),
+    Command("job.release", ("L",), "release", "Release a held job.", ("jobs", "job"), verb="release", rank=52),
+    Command(
+        "job.suspend",
+        ("Z",),
+        "suspend",
+        "Suspend a running job, or resume a suspended one.",
+        ("jobs", "job"),
+        verb="suspend",
+        rank=54,
+    ),
+    Command(
+        "job.requeue",
+        ("R",),
+        "requeue",
+        "Put the job back into its queue to run again.",
+        ("jobs", "job"),
+        verb="requeue",
+        rank=56,
+    ),
+    Command(
+        "node.drain",
+        ("D",),
+        "drain",
+        "Let nothing new start on the node; asks for a reason.",
+        ("nodes", "node"),
+        verb="drain",
+        rank=14,
+    ),
+    Command(
+        "node.undrain",
+        ("U",),
+        "undrain",
+        "Let jobs start on the node again.",
+        ("nodes", "node"),
+        verb="undrain",
+        rank=16,
+    ),
+    Command(
+        "node.clear_quota", ("C",), "clear quota", "Lift the node's quota.", ("node",), verb="set_node_quota", rank=12
+    ),
+    Command(
+        "node.token",
+        ("T",),
+        "token",
+        "Give the node a new token; the old one is dead at once.",
+        ("node",),
+        verb="reissue_token",
+        rank=18,
+    ),
+    Command("refresh", ("r",), "refresh", "Ask for fresh data now.", ("main",), rank=60),
+    Command("pause", ("p",), "pause", "Stop painting changes, or go on; data still comes in.", ("main",), rank=70),
+    Command(
+        "help", ("question_mark",), "help", "Show the keys that work here.", ("main", "node", "job", "log"), rank=0
+    ),
+    Command("back", ("escape",), "back", "Go one level back; never quits, never acts.", (*_LISTS, "confirm"), rank=80),
+    Command("confirm.yes", ("y",), "confirm", "Send what is shown, where one key is enough.", ("confirm",)),
+    Command("quit", ("q",), "quit", "Leave; in a dialog, close it.", _LISTS, rank=95),
+)
+
+_BY_ID = {command.id: command for command in COMMANDS}
+
+
+def command(id: str) -> Command:
+    """The command of that id. Raises KeyError."""
+    return _BY_ID[id]
+
+
+def commands_in(*contexts: Context) -> list[Command]:
+    """What is understood in any of these contexts, in the order of the table."""
+    return [c for c in COMMANDS if any(context in c.contexts for context in contexts)]
+
+
+def hints(commands: Iterable[Command]) -> list[Command]:
+    """Those for the line of hints, most useful first."""
+    return sorted((c for c in commands if c.rank is not None), key=lambda c: c.rank or 0)
