@@ -1,0 +1,37 @@
+"""Opens what a subcommand works on: the configuration, the engine without its feeds, one cluster."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import Namespace
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from adapters.base import Reader
+from console.config import Config, load
+from console.engine import Engine
+
+
+def load_config(args: Namespace) -> Config:
+    """The configuration that the options name. Raises ConfigError."""
+    return load(Path(args.config) if args.config else None, read_only=args.read_only)
+
+
+def with_engine(args: Namespace, action: Callable[[Engine], Awaitable[int]]) -> int:
+    """Run `action` on an engine that watches nothing; it is stopped, with sends in flight waited for, in any case."""
+    config = load_config(args)
+
+    async def work() -> int:
+        async with Engine(config, feeds=False) as engine:
+            return await action(engine)
+
+    return asyncio.run(work())
+
+
+def with_reader(args: Namespace, action: Callable[[Reader], Awaitable[int]]) -> int:
+    """Run `action` on the Reader of the chosen cluster. Raises what opening it met."""
+
+    async def work(engine: Engine) -> int:
+        return await action(engine.reader(args.cluster))
+
+    return with_engine(args, work)
