@@ -1,0 +1,127 @@
+"""What a configuration may say about one cluster, by the type of its adapter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+
+def _to_path(value: Any, info: ValidationInfo) -> Any:
+    """`~` is the home folder; a relative path starts at the folder of the file that names it."""
+    if not isinstance(value, str):
+        return value
+    folder = (info.context or {}).get("folder")
+    path = Path(value).expanduser()
+    return path if path.is_absolute() or folder is None else Path(folder) / path
+
+
+FilePath: TypeAlias = Annotated[Path, BeforeValidator(_to_path)]
+Words: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]
+
+
+class Section(BaseModel):
+    """A table of the file: unknown keys are errors, `"yes"` is no boolean and `"3"` no number."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Scope(Section):
+    """What writes may be aimed at; None does not restrict.
+
+    `owners = "mine"` allows one's own jobs only; `queues` are those that may be submitted to; `actions` are the
+    verbs of intents (``cancel``, ``set_node_quota``).
+    """
+
+    owners: Literal["mine", "all"] = "all"
+    queues: Words | None = None
+    actions: Words | None = None
+
+
+class Profile(Section):
+    """What every type of cluster has.
+
+    Args:
+        owner: whose jobs "mine" are, where that is not the account the backend knows us by.
+        poll_floor: seconds between two reads of the same thing, at least.
+        calls_per_minute: reads in a minute, at most.
+    """
+
+    type: str
+    read_only: bool = False
+    owner: str | None = None
+    poll_floor: float | None = Field(None, ge=0.1, le=86400)
+    calls_per_minute: float | None = Field(None, gt=0, le=6000)
+    scope: Scope = Scope()
+
+
+class _WithToken(Profile):
+    """A backend that is spoken to over HTTP with a token. The token itself is never in the configuration."""
+
+    url: str
+    token_file: FilePath | None = None
+    token_env: str | None = Field(None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    allow_insecure: bool = False
+
+    @field_validator("url")
+    @classmethod
+    def _an_address(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("an address such as https://cluster.example.org:8443 is expected")
+        if parts.username or parts.password:
+            raise ValueError("an address without user and password is expected: put the token into token_file")
+        return url.rstrip("/")
+
+    @model_validator(mode="after")
+    def _one_token(self) -> _WithToken:
+        if self.token_file is not None and self.token_env is not None:
+            raise ValueError("either token_file or token_env is expected, not both")
+        return self
+
+
+class NativeProfile(_WithToken):
+    """The native scheduler. `service_token_file` holds the key that `pilothouse mcp` uses in place of the person's."""
+
+    type: Literal["native"]
+    service_token_file: FilePath | None = None
+
+
+class SlurmProfile(Profile):
+    """Slurm, by its commands."""
+
+    type: Literal["slurm"]
+
+
+class LsfProfile(Profile):
+    """LSF, by its commands."""
+
+    type: Literal["lsf"]
+
+
+class KubernetesProfile(Profile):
+    """Kubernetes, by the person's kubeconfig."""
+
+    type: Literal["kubernetes"]
+
+
+class ReplayProfile(Profile):
+    """A recorded feed, played at `speed` times its pace."""
+
+    type: Literal["replay"]
+    file: FilePath
+    speed: float = Field(1.0, gt=0, le=10_000)
+
+
+AnyProfile: TypeAlias = Annotated[
+    NativeProfile | SlurmProfile | LsfProfile | KubernetesProfile | ReplayProfile, Field(discriminator="type")
+]
+PROFILES: dict[str, type[Profile]] = {
+    "native": NativeProfile,
+    "slurm": SlurmProfile,
+    "lsf": LsfProfile,
+    "kubernetes": KubernetesProfile,
+    "replay": ReplayProfile,
+}
