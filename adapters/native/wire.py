@@ -158,7 +158,7 @@ LSF_CONDITIONS = {"done": "afterok", "ended": "afterany", "exit": "afternotok", 
 
 
 def dependencies_of(value: Any) -> tuple[Dependency, ...]:
-    """Conditions on other jobs: [{id|jobid, kind|type}], or text: "afterok:12:13,afterany:14", "done(12) && exit(3)"."""
+    """Conditions on other jobs: [{id|jobid, kind|type}], or text: "afterok:12:13,afterany:14", "done(12)&&exit(3)"."""
     if isinstance(value, str):
         made = []
         for part in re.split(r"\s*(?:&&|\|\||[,;\s])\s*", value.strip()):
