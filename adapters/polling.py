@@ -53,15 +53,19 @@ class PollSource:
         kinds: the kinds of rows it brings; no two sources bring the same kind.
         fetch: reads them all. Raises AdapterError.
         interval: seconds between two fetches, if nothing forbids it.
-        calls: how many backend calls one fetch makes.
+        calls: how many backend calls the next fetch makes, or how to find that out.
         by_interest: a change of whose jobs are looked at, or of the rows in detail, makes its last answer out of date.
     """
 
     kinds: frozenset[Kind]
     fetch: Callable[[Interest], Awaitable[Fetched]]
     interval: float = 5.0
-    calls: int = 1
+    calls: int | Callable[[Interest], int] = 1
     by_interest: bool = False
+
+    def cost(self, interest: Interest) -> int:
+        """Backend calls of the next fetch."""
+        return self.calls(interest) if callable(self.calls) else self.calls
 
 
 class CallMeter:
@@ -121,6 +125,7 @@ class _Track:
     last: float | None = None
     pause: float = 0.0
     failures: int = 0
+    calls: int = 1
 
 
 class Poller:
@@ -158,7 +163,7 @@ class Poller:
         while True:
             wanted = [track for track in self._tracks if track.source.kinds & interest.kinds]
             track = min(wanted, key=lambda t: t.due, default=None)
-            delay = self._delay(track) if track else None
+            delay = self._delay(track, interest) if track else None
             if track is None or delay:
                 changed = await self._wait(cell, delay)
                 if changed is not None:
@@ -170,8 +175,8 @@ class Poller:
             for item in await self._poll(track, interest):
                 yield item
 
-    def _delay(self, track: _Track) -> float:
-        return max(track.due - self._clock(), self.meter.wait(track.source.calls), 0.0)
+    def _delay(self, track: _Track, interest: Interest) -> float:
+        return max(track.due - self._clock(), self.meter.wait(track.source.cost(interest)), 0.0)
 
     async def _wait(self, cell: InterestCell, seconds: float | None) -> Interest | None:
         """Wait until the time is over (None) or the interest changes or is refreshed."""
@@ -197,7 +202,8 @@ class Poller:
                 track.due = min(track.due, earliest)
 
     async def _poll(self, track: _Track, interest: Interest) -> list[WatchItem]:
-        self.meter.record(track.source.calls)
+        track.calls = track.source.cost(interest)
+        self.meter.record(track.calls)
         start = self._clock()
         try:
             fetched = await track.source.fetch(interest)
@@ -223,11 +229,15 @@ class Poller:
         return [*items, self._state(track, "polling", note=fetched.note, at=at)]
 
     def _failed(self, track: _Track, error: AdapterError) -> SourceState:
-        """Keep the last data; try again later and later, with jitter so that many consoles do not call together."""
+        """Keep the last data; try again later and later, with jitter so that many consoles do not call together.
+
+        A backend that says when to come back (`details["retry_after"]`, seconds) is taken at its word.
+        """
         track.failures += 1
         base = max(track.source.interval, self._floor, 1.0)
         backoff = max(base, min(base * 2.0 ** min(track.failures, 16), LONGEST_BACKOFF))
-        track.pause = backoff * (0.75 + 0.5 * self._jitter())
+        told = error.details.get("retry_after")
+        track.pause = float(told) if told is not None else backoff * (0.75 + 0.5 * self._jitter())
         track.last = self._clock()
         track.due = track.last + track.pause
         lost = track.failures >= FAILURES_TO_FAILED or not track.loaded
@@ -243,8 +253,6 @@ class Poller:
         at: datetime | None = None,
     ) -> SourceState:
         rate = self.meter.rate
-        retry = (
-            self._now() + timedelta(seconds=max(track.pause, self.meter.wait(track.source.calls))) if error else None
-        )
-        interval = max(track.pause, self.meter.wait(track.source.calls)) if label == "polling" else None
+        retry = self._now() + timedelta(seconds=max(track.pause, self.meter.wait(track.calls))) if error else None
+        interval = max(track.pause, self.meter.wait(track.calls)) if label == "polling" else None
         return SourceState(label, track.source.kinds, interval, error, retry, note, at, rate)

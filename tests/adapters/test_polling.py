@@ -185,6 +185,31 @@ async def test_calls_a_minute_are_capped_over_all_sources() -> None:
         assert len([at for at in made if start <= at < start + 60.0]) <= 6
 
 
+async def test_a_source_may_say_what_its_next_fetch_costs() -> None:
+    time = Time()
+    backend = Backend(time, [])
+    costs = iter((3, 3, 1, 1, 1, 1))
+    poll = PollSource(frozenset({"job"}), backend.fetch, 1.0, lambda interest: next(costs))
+    async with aclosing(poller(time, poll, limit=3).run(InterestCell())) as items:
+        await take(items, time, 3)
+        (state,) = await take(items, time, 1)
+    assert isinstance(state, SourceState) and state.calls_per_minute == 1.0
+    assert backend.calls[1] - backend.calls[0] == 60.0
+
+
+async def test_a_backend_that_says_when_to_come_back_is_believed() -> None:
+    time = Time()
+    calls: list[float] = []
+
+    async def fetch(interest: Interest) -> Fetched:
+        calls.append(time.now)
+        raise Unavailable("busy", details={"retry_after": 120})
+
+    async with aclosing(poller(time, PollSource(frozenset({"job"}), fetch, 1.0)).run(InterestCell())) as items:
+        await take(items, time, 3)
+    assert calls[1] - calls[0] == 120.0
+
+
 async def test_only_what_is_looked_at_is_fetched() -> None:
     time = Time()
     jobs, nodes = Backend(time, []), Backend(time, [Node("n1", cluster="c")])
