@@ -8,6 +8,8 @@ from typing import Any
 
 from console.cli import exits
 
+CODES = {"unreachable": exits.UNREACHABLE, "unknown": exits.UNKNOWN, "config": exits.USAGE}
+
 
 def exit_code(error: BaseException) -> int | None:
     """Say what happened on standard error and return the exit code; None for an error of our own making.
@@ -25,10 +27,7 @@ def exit_code(error: BaseException) -> int | None:
     if isinstance(error, _class("adapters.base", "AdapterError")):
         known: Any = error
         exits.say(known.message, known.hint, known.title)
-        return {"unreachable": exits.UNREACHABLE, "unknown": exits.UNKNOWN}.get(known.code, exits.FAILED)
-    if isinstance(error, _class("console.config", "ConfigError")):
-        exits.say(str(error), getattr(error, "hint", ""))
-        return exits.USAGE
+        return CODES.get(known.code, exits.FAILED)
     return None
 
 
