@@ -21,8 +21,9 @@ from console.cli.config import clusters_of
 from console.cli.exits import DONE, FAILED, UNREACHABLE
 from console.cli.opening import load_config, with_engine
 from console.cli.output import emit_json
+from console.cluster import Cluster
 from console.config import ConfigError
-from console.engine import Cluster, Engine
+from console.engine import Engine
 
 State = Literal["ok", "note", "bad"]
 LIBRARIES = ("textual", "httpx", "pydantic", "starlette", "uvicorn")
