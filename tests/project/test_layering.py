@@ -1,0 +1,89 @@
+"""Every module imports alone, and brings with it nothing that its layer may not know."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tests.project.tree import ROOT, module_names
+
+FORBIDDEN = {
+    "adapters": ("widgets", "console", "textual", "rich"),
+    "widgets": ("console", "httpx", "starlette", "uvicorn", "anthropic", "mcp"),
+    "console": (),
+}
+# Loaded on first use only, whatever module is imported: each costs a second or more.
+LAZY = ("anthropic", "mcp")
+# One interpreter forks once for each module: a fresh set of modules without the start of an interpreter.
+SCRIPT = """
+import importlib, json, os, sys, traceback
+sys.path.insert(0, sys.argv[1])
+found = {}
+for name in json.loads(sys.stdin.read()):
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.close(reading)
+        try:
+            importlib.import_module(name)
+            told = {"modules": sorted({m.partition(".")[0] for m in sys.modules}), "error": None}
+        except BaseException:
+            told = {"modules": [], "error": traceback.format_exc()}
+        with os.fdopen(writing, "w") as out:
+            json.dump(told, out)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        found[name] = json.load(answer)
+    os.wait()
+json.dump(found, sys.stdout)
+"""
+
+
+@cache
+def imported_alone() -> dict[str, Any]:
+    """Module -> the top-level modules that it alone loads, or the error."""
+    names = [name for name in module_names() if not name.endswith("__main__")]
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", SCRIPT, str(ROOT)],
+        input=json.dumps(names),
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_every_module_imports_alone() -> None:
+    errors = {name: told["error"] for name, told in imported_alone().items() if told["error"]}
+    assert not errors, "\n".join(f"{name}: {error}" for name, error in errors.items())
+
+
+@pytest.mark.parametrize("layer", FORBIDDEN)
+def test_a_layer_knows_only_what_is_below_it(layer: str) -> None:
+    banned = {*FORBIDDEN[layer], *LAZY}
+    found = {
+        name: sorted(banned.intersection(told["modules"]) - excused(told["modules"]))
+        for name, told in imported_alone().items()
+        if name.split(".")[0] == layer
+    }
+    assert not {name: modules for name, modules in found.items() if modules}
+
+
+def excused(modules: list[str]) -> set[str]:
+    """httpx loads its own command line, and rich with it, where click and rich happen to be installed."""
+    return {"rich"} if "httpx" in modules else set()
+
+
+def test_the_check_sees_what_a_module_loads() -> None:
+    """The measuring itself: a widget does load textual, the model does not."""
+    told = imported_alone()
+    assert "textual" in told["widgets.table"]["modules"]
+    assert "textual" not in told["adapters.model"]["modules"]
+    assert "adapters" in told["console.cli.output"]["modules"]
