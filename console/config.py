@@ -88,8 +88,7 @@ def load(path: Path | str | None = None, *, site: Path = SITE_FILE, read_only: b
     config = (
         _join(by_site, person) if by_site and person else person or by_site or Config.model_validate({"version": 1})
     )
-    if read_only:
-        config = config.model_copy(update={"read_only": True})
+    config = _limit(config, read_only or config.read_only)
     default = config.default_cluster
     if default is not None and default not in config.clusters:
         hint = suggestion(default, config.clusters) if config.clusters else "no cluster is configured"
@@ -170,6 +169,21 @@ def _join(site: Config, person: Config) -> Config:
             "sources": site.sources + person.sources,
         }
     )
+
+
+def _limit(config: Config, read_only: bool) -> Config:
+    """What limits all clusters, put into each of them."""
+    clusters = {
+        name: profile.model_copy(
+            update={
+                "read_only": read_only or profile.read_only,
+                "poll_floor": _most(config.poll_floor, profile.poll_floor),
+                "calls_per_minute": _least(config.calls_per_minute, profile.calls_per_minute),
+            }
+        )
+        for name, profile in config.clusters.items()
+    }
+    return config.model_copy(update={"clusters": clusters, "read_only": read_only})
 
 
 def _join_profile(site: Profile, person: Profile) -> Profile:

@@ -8,7 +8,7 @@ from typing import Any
 
 MARK = "[redacted]"
 
-_NAMES = r"(?:password|passwd|passphrase|secret|token|api_?key|access_?key|private_?key|jwt|credentials?)"
+_NAMES = r"(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|jwt|credentials?)"
 _SECRET_NAME = re.compile(rf"(?i)^(?:[\w.-]*[_.-])?{_NAMES}(?:[_.-](?:value|data))?$")
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     # a private key, whole; its end may have been cut off

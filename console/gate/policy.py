@@ -1,0 +1,133 @@
+"""What may be done at all: rules in a fixed order, each of which can refuse and has a name.
+
+The rules run twice: before a plan is made, and with the plan once its targets and their owners are known; and once
+more just before sending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from adapters.base import Capabilities, Identity
+from adapters.intents import Intent, Plan, SubmitJob, Target
+from adapters.text import clean
+from console.config import Config
+from console.gate.prepared import Approval, Confirm, Refused
+from console.profiles import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What the rules look at beside the intent itself."""
+
+    config: Config
+    profile: Profile
+    capabilities: Capabilities
+    identity: Identity
+
+    @property
+    def me(self) -> str:
+        """Whose jobs are "mine": the person the profile names, else the account the backend knows."""
+        return self.profile.owner or self.identity.name
+
+    def others(self, plan: Plan) -> list[Target]:
+        """Jobs of other people. A backend that has no owners has no other people's jobs."""
+        if "owner" in self.capabilities.absent.get("job", frozenset()):
+            return []
+        return [t for t in plan.targets if t.ref.kind == "job" and t.owner != self.me]
+
+
+Rule = Callable[[Circumstances, Intent, Plan | None], Refused | None]
+
+
+def check(circumstances: Circumstances, intent: Intent, plan: Plan | None = None) -> None:
+    """Raise Refused with the name of the first rule that refuses."""
+    for rule in RULES:
+        refusal = rule(circumstances, intent, plan)
+        if refusal is not None:
+            raise refusal
+
+
+def hard_refusal(circumstances: Circumstances, intent: Intent, plan: Plan | None) -> Refused | None:
+    """What nobody may do this way, whatever the settings."""
+    if intent.persons_only and intent.by_agent:
+        return Refused("hard_refusal", f"{intent.title} … is for persons only.", "Ask a person to do it.")
+    count = len(plan.targets if plan is not None else intent.targets_named)
+    most = circumstances.config.max_targets
+    if count > most:
+        hint = "Do it in several parts, or raise max_targets in the configuration."
+        return Refused("hard_refusal", f"{count} targets at once are more than the {most} that are allowed.", hint)
+    return None
+
+
+def capability(circumstances: Circumstances, intent: Intent, plan: Plan | None) -> Refused | None:
+    """What the backend cannot do."""
+    reason = circumstances.capabilities.why_not(intent.verb)
+    return Refused("capability", reason) if reason is not None else None
+
+
+def role(circumstances: Circumstances, intent: Intent, plan: Plan | None) -> Refused | None:
+    """What the backend would refuse us, as far as it told who we are. Where it did not, it decides by itself."""
+    identity = circumstances.identity
+    name = clean(identity.name, 64)
+    if identity.role == "mcp_readonly":
+        return Refused("role", f"The role mcp_readonly of {name} may only read.", "Use a key with another role.")
+    if identity.operator is not False:
+        return None
+    if intent.operator:
+        told = f"{intent.title} … needs an operator's rights, which {name} has not."
+        return Refused("role", told, "Use an operator's key.")
+    others = circumstances.others(plan) if plan is not None else []
+    known = [target for target in others if target.owner is not None]
+    if known:
+        told = f"{_named(known[0])} belongs to {clean(known[0].owner or '', 64)}, and {name} may only change own jobs."
+        return Refused("role", told, "Ask its owner or an operator.")
+    return None
+
+
+def scope(circumstances: Circumstances, intent: Intent, plan: Plan | None) -> Refused | None:
+    """What the configuration leaves out for this cluster."""
+    limits = circumstances.profile.scope
+    hint = "The scope of this cluster is set in the configuration."
+    if limits.actions is not None and intent.verb not in limits.actions:
+        return Refused("scope", f"{intent.title} … is outside what may be done on {intent.cluster}.", hint)
+    if limits.queues is not None and isinstance(intent, SubmitJob) and intent.spec.queue not in limits.queues:
+        queue = clean(intent.spec.queue or "the default queue", 64)
+        return Refused("scope", f"{queue} is not among the queues to submit to: {', '.join(limits.queues)}.", hint)
+    if limits.owners == "mine" and plan is not None and (others := circumstances.others(plan)):
+        return Refused("scope", f"{_named(others[0])} is not one of {clean(circumstances.me, 64)}'s jobs.", hint)
+    return None
+
+
+def read_only(circumstances: Circumstances, intent: Intent, plan: Plan | None) -> Refused | None:
+    """Nothing at all, where that is set."""
+    if circumstances.config.read_only or circumstances.profile.read_only:
+        return Refused(
+            "read_only",
+            f"{intent.cluster} is read-only here: nothing is changed.",
+            "Start without --read-only, or change read_only in the configuration.",
+        )
+    return None
+
+
+RULES: tuple[Rule, ...] = (hard_refusal, capability, role, scope, read_only)
+
+
+def check_approval(circumstances: Circumstances, intent: Intent, confirm: Confirm, approval: Approval) -> None:
+    """Raise Refused if this yes is not the one that was asked for."""
+    if approval.how == "autopilot":
+        raise Refused("autopilot", "No autopilot is on.", "A person confirms.")
+    if approval.how == "unattended":
+        if circumstances.config.forbid_unattended:
+            raise Refused("unattended", "This site wants a person to see each plan.", "Leave --yes out and answer.")
+        if intent.by_agent:
+            raise Refused("unattended", "What an agent proposes needs a person's answer.", "A person confirms.")
+        return
+    if not confirm.accepts(approval.typed):
+        asked = clean(confirm.expected, 64)
+        raise Refused("confirm", f"{asked} was to be typed, so nothing was sent.", "Look at the plan again.")
+
+
+def _named(target: Target) -> str:
+    return clean(f"{target.ref.kind} {target.ref.id}", 80)
