@@ -6,10 +6,13 @@ import asyncio
 from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from adapters.base import Reader
 from console.config import Config, load
-from console.engine import Engine
+
+if TYPE_CHECKING:
+    from adapters.base import Reader
+    from console.engine import Engine
 
 
 def load_config(args: Namespace) -> Config:
@@ -17,12 +20,16 @@ def load_config(args: Namespace) -> Config:
     return load(Path(args.config) if args.config else None, read_only=args.read_only)
 
 
-def with_engine(args: Namespace, action: Callable[[Engine], Awaitable[int]]) -> int:
-    """Run `action` on an engine that watches nothing; it is stopped, with sends in flight waited for, in any case."""
+def with_engine(args: Namespace, action: Callable[[Engine], Awaitable[int]], *, settle: bool = False) -> int:
+    """Run `action` on an engine that watches nothing; it is stopped, with sends in flight waited for, in any case.
+
+    `settle` has it also look up what earlier runs sent without learning the outcome.
+    """
     config = load_config(args)
+    from console.engine import Engine
 
     async def work() -> int:
-        async with Engine(config, feeds=False) as engine:
+        async with Engine(config, feeds=False, settle=settle) as engine:
             return await action(engine)
 
     return asyncio.run(work())

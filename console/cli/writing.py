@@ -33,7 +33,7 @@ def change(args: Namespace, intent_for: Callable[[str], Intent]) -> int:
             return await show_only(engine, intent, args)
         return await carry_out(engine, intent, args)
 
-    return with_engine(args, work)
+    return with_engine(args, work, settle=True)
 
 
 def build(kind: type[I], **fields: Any) -> I:

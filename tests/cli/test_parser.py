@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from console.cli import SUBCOMMANDS
+from console.cli import SUBCOMMANDS, Subcommand
 from console.cli.exits import MEANINGS, CommandFailed
 from console.cli.failures import exit_code
 from console.cli.options import global_options
@@ -42,8 +42,8 @@ def test_the_help_names_every_command_and_exit_code(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize("row", SUBCOMMANDS, ids=lambda row: row.name)
-def test_every_module_has_its_two_functions(row: object) -> None:
-    module = importlib.import_module(row.module)  # type: ignore[attr-defined]
+def test_every_module_has_its_two_functions(row: Subcommand) -> None:
+    module = importlib.import_module(row.module)
     parser = ArgumentParser(parents=[global_options()])
     module.configure(parser)
     assert callable(module.run)
