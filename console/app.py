@@ -1,0 +1,172 @@
+"""The Textual application: themes, the engine under it, and what must hold for every screen."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.driver import Driver
+
+from console.link import Link
+from console.screens.main import MainScreen
+from console.themes import DEFAULTS, THEMES, default_theme
+from widgets.columns import Role
+
+if TYPE_CHECKING:
+    from adapters.intents import Intent
+    from console.config import Config
+    from console.engine import Engine
+    from console.gate import Operation
+
+Say = Callable[[str, Role], None]
+TTY_CHECK = 5.0  # seconds between looks whether the terminal is still there
+
+
+class ConsoleApp(App[int]):
+    """The console on an engine. It returns the exit code."""
+
+    CSS_PATH = Path(__file__).parent / "console.tcss"
+    TITLE = "Pilothouse"
+    ENABLE_COMMAND_PALETTE = False
+    ALLOW_SELECT = False
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "leave", "Quit", show=False)]
+
+    def __init__(self, engine: Engine, driver_class: type[Driver] | None = None) -> None:
+        super().__init__(driver_class=driver_class)
+        self.engine = engine
+        self.link = Link()
+        self._warned = False
+        self._writing = False
+        for theme in THEMES:
+            self.register_theme(theme)
+        configured = engine.config.theme
+        truecolor = os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
+        fallback = default_theme(no_color=self.no_color, truecolor=truecolor)
+        self.theme = configured if configured in self.available_themes else fallback
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return dict(DEFAULTS)
+
+    # -- from start to end ------------------------------------------------------------------------------------------
+
+    async def on_mount(self) -> None:
+        if self._driver is not None:
+            timed = self.link.measure(self._driver.write, time.monotonic)
+            self._driver.write = timed  # type: ignore[method-assign, assignment]
+        self.push_screen(MainScreen(self))
+        self.call_after_refresh(self._start)
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            with suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread: tests
+                asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
+        if not self.is_headless:
+            self.set_interval(TTY_CHECK, self._check_terminal)
+
+    async def _start(self) -> None:
+        """Start the engine once the empty screen is painted; learn what each cluster can do as it answers."""
+        await self.engine.start()
+        for name in self.engine.clusters:
+            self.run_worker(self._learn(name), group=f"learn {name}", exclusive=True, exit_on_error=False)
+
+    async def _learn(self, name: str) -> None:
+        """Ask until the cluster has answered who we are and what it can do."""
+        from adapters.base import AdapterError
+
+        pause = 1.0
+        while True:
+            try:
+                await self.engine.clusters[name].learn()
+                return
+            except AdapterError:
+                await asyncio.sleep(pause)
+                pause = min(30.0, pause * 2)
+
+    def _check_terminal(self) -> None:
+        """A terminal that has gone without a hang-up (nohup) must not leave us running."""
+        try:
+            gone = not os.isatty(1) or os.tcgetpgrp(1) < 0
+        except OSError:
+            gone = True
+        if gone and self._driver is not None and not self._driver.is_headless and self._driver.is_inline is False:
+            self.exit(129)
+
+    def leave(self, say: Say) -> None:
+        """Quit; with writes in flight the first time only says so."""
+        sending = sum(not operation.done for operation in self.engine.gate.operations)
+        if sending and not self._warned:
+            self._warned = True
+            say(f"{sending} being sent. q again leaves once that has its answer.", "warn")
+            return
+        self.exit(0)
+
+    def action_leave(self) -> None:
+        self.exit(0)
+
+    # -- keys -------------------------------------------------------------------------------------------------------
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys that come before a question listens never reach it."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            from console.screens.confirm import ConfirmScreen
+
+            if isinstance(self.screen, ConfirmScreen) and not self.screen.admits(event):
+                return
+        await super().on_event(event)
+
+    # -- writes -----------------------------------------------------------------------------------------------------
+
+    def why_not(self, cluster: str, verb: str) -> str | None:
+        """Why a cluster cannot do that; None where it can, or has not answered yet."""
+        known = self.engine.clusters.get(cluster)
+        if known is None or known.capabilities is None:
+            return None
+        return known.capabilities.why_not(verb)
+
+    def write(self, intent: Intent, say: Say, sent: Callable[[Operation], None] | None = None) -> None:
+        """Have the gate plan an intent and ask. One question at a time: a key held down opens no second one."""
+        from console.screens.confirm import ConfirmScreen
+        from console.screens.writes import confirm_and_send
+
+        if any(isinstance(screen, ConfirmScreen) for screen in self.screen_stack) or self._writing:
+            return
+        self._writing = True
+
+        async def flow() -> None:
+            try:
+                operation = await confirm_and_send(self.engine.gate, self.push_screen_wait, intent, say)
+                if operation is not None and sent is not None:
+                    sent(operation)
+            finally:
+                self._writing = False
+
+        self.run_worker(flow(), group="write", exit_on_error=False)
+
+
+def run_app(config: Config, *, cluster: str | None = None) -> int:
+    """Run the console until the person leaves; returns the exit code. Raises ConfigError for an unknown cluster.
+
+    The terminal is given back before writes in flight are waited for.
+    """
+    from console.engine import Engine
+
+    engine = Engine(config)
+    if cluster is not None:
+        engine.cluster(cluster)
+        config = config.model_copy(update={"clusters": {cluster: config.clusters[cluster]}, "default_cluster": cluster})
+        engine = Engine(config)
+
+    async def main() -> int:
+        try:
+            return await ConsoleApp(engine).run_async(mouse=config.mouse) or 0
+        finally:
+            await engine.stop()
+
+    return asyncio.run(main())

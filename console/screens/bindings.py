@@ -1,0 +1,81 @@
+"""From the table of commands to a screen's bindings, and from a key to the screen's method."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, cast
+
+from textual.binding import Binding, BindingType
+
+from console.commands import Command, Context, command, commands_in, hints
+
+
+def bindings_for(*contexts: Context) -> list[BindingType]:
+    """Bindings of everything that is understood in these contexts. None has priority: a dialog above blocks them."""
+    return [Binding(",".join(c.keys), f"run('{c.id}')", c.title, show=False, id=c.id) for c in commands_in(*contexts)]
+
+
+class Movable(Protocol):
+    """What can be moved in: a table or a text that scrolls."""
+
+    @property
+    def page(self) -> int: ...
+    def move(self, by: int) -> None: ...
+
+
+class CommandScreen:
+    """For screens: runs the command `a.b` by the method `do_a_b`. `contexts` says where the person is right now."""
+
+    @property
+    def contexts(self) -> frozenset[Context]:
+        raise NotImplementedError
+
+    @property
+    def movable(self) -> Movable | None:
+        """What the movement keys move in."""
+        return None
+
+    def understands(self, command: Command) -> bool:
+        return not self.contexts.isdisjoint(command.contexts)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A command that is not understood here leaves its key to others."""
+        if action == "run" and parameters:
+            return self.understands(command(str(parameters[0])))
+        return True
+
+    async def action_run(self, id: str) -> None:
+        result = getattr(self, f"do_{id.replace('.', '_')}")()
+        if result is not None:
+            await cast("Any", result)
+
+    def hints(self) -> list[tuple[str, str, str, str]]:
+        """For the line of keys: id, key, words, look."""
+        shown = hints(c for c in commands_in(*self.contexts))
+        return [(c.id, c.shown.split(", ")[0], c.title, self.look(c)) for c in shown]
+
+    def look(self, command: Command) -> str:
+        return "write" if command.writes else "key"
+
+    def _move(self, by: int) -> None:
+        if (target := self.movable) is not None:
+            target.move(by)
+
+    def do_move_down(self) -> None:
+        self._move(1)
+
+    def do_move_up(self) -> None:
+        self._move(-1)
+
+    def do_move_page_down(self) -> None:
+        if (target := self.movable) is not None:
+            target.move(target.page)
+
+    def do_move_page_up(self) -> None:
+        if (target := self.movable) is not None:
+            target.move(-target.page)
+
+    def do_move_top(self) -> None:
+        self._move(-(10**9))
+
+    def do_move_bottom(self) -> None:
+        self._move(10**9)

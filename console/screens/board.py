@@ -1,0 +1,101 @@
+"""One pane with the view behind it: takes what changed in the store and shows it, at most once a tick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from console.screens.facts import feed_facts
+from console.store import Store
+from console.view import Sort, View
+from widgets.columns import Moment
+from widgets.facts import PaneFacts
+from widgets.pane import Pane
+
+BIG = 20_000  # rows above which the order is renewed at most once a second
+
+
+class Board:
+    """Keeps a pane, its view and its place in the store's changes together.
+
+    Args:
+        sorts: the columns by which a person can sort, in the order in which `s` goes through them.
+    """
+
+    def __init__(self, pane: Pane, store: Store, clusters: Sequence[str], sorts: Sequence[Sort]) -> None:
+        self.pane = pane
+        self.view = View(pane.kind, sort=tuple(sorts[:1]), clusters=list(clusters) or None)
+        self._store = store
+        self._clusters = tuple(clusters)
+        self._sorts = tuple(sorts)
+        self._cursor = store.cursor(pane.kind)
+        self._at = 0
+        self._stale_order = False
+        self._ordered_at = 0.0
+        self._revision = -1
+        self._moment: Moment | None = None
+
+    @property
+    def filter(self) -> str:
+        return self.view.filter_text
+
+    def facts(self, paused: bool) -> PaneFacts:
+        feeds = feed_facts(self._store, self._clusters, self.pane.kind)
+        return PaneFacts(self.view.total, feeds, self.view.filter_text, paused)
+
+    def rebuild(self, moment: Moment, paused: bool = False) -> None:
+        """Everything anew: another filter or sort, or a return from a dialog."""
+        changed = self._cursor.take().changed
+        self.view.rebuild(self._store)
+        self._stale_order = False
+        if self.view.sort:
+            self.pane.table.show_sort(self.view.sort[0].field, self.view.sort[0].descending)
+        self.pane.show(list(self.view.refs), self.facts(paused), moment, changed)
+
+    def tick(self, moment: Moment, clock: float, paused: bool) -> None:
+        """Take over what changed. `clock` is monotonic, in seconds. While paused only the facts are renewed."""
+        fresh = self._store.revision != self._revision or moment is not self._moment
+        self._revision, self._moment = self._store.revision, moment
+        if paused:
+            if fresh:
+                self.pane.show_facts(self.facts(True), moment.now)
+            return
+        if not self._cursor.pending and not self._stale_order:
+            if fresh:
+                self.pane.update_rows((), self.facts(False), moment)
+            return
+        changes = self._cursor.take()
+        self._stale_order |= self.view.update(self._store, changes)
+        wait = 1.0 if self.view.total > BIG else 0.0
+        if self._stale_order and clock - self._ordered_at >= wait:
+            self._stale_order, self._ordered_at = False, clock
+            self.pane.show(list(self.view.refs), self.facts(False), moment, changes.changed)
+        else:
+            self.pane.update_rows(changes.changed, self.facts(False), moment)
+
+    def set_filter(self, text: str, moment: Moment) -> None:
+        if text != self.view.filter_text:
+            self.view.set_filter(text)
+            self.rebuild(moment)
+
+    def next_sort(self, moment: Moment) -> None:
+        """The next column, first one way and then the other."""
+        now = self.view.sort[0] if self.view.sort else self._sorts[0]
+        base = self._sorts[self._at]
+        if now.descending == base.descending:
+            self._sort_by(Sort(base.field, descending=not base.descending), moment)
+        else:
+            self._at = (self._at + 1) % len(self._sorts)
+            self._sort_by(self._sorts[self._at], moment)
+
+    def sort_by(self, column: str, moment: Moment) -> None:
+        """A column's title was clicked: sort by it, or turn the order round."""
+        for index, sort in enumerate(self._sorts):
+            if sort.field == column:
+                now = self.view.sort[0] if self.view.sort else None
+                turned = now is not None and now.field == column and now.descending == sort.descending
+                self._at = index
+                self._sort_by(Sort(column, descending=sort.descending ^ turned), moment)
+
+    def _sort_by(self, sort: Sort, moment: Moment) -> None:
+        self.view.set_sort((sort,))
+        self.rebuild(moment)

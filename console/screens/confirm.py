@@ -1,0 +1,102 @@
+"""The question before a write. Nothing but an answer given here, to what is shown here, approves a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+
+from adapters.text import clean
+from console.commands import Context
+from console.gate import Prepared
+from console.screens.bindings import CommandScreen, bindings_for
+from console.screens.keyguard import QUIET, KeyGuard
+from widgets.confirm import ConfirmPanel, Question, TypedAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A person's answer; `typed` is what was typed where typing was asked for."""
+
+    approved: bool
+    typed: str | None = None
+
+
+class ConfirmScreen(CommandScreen, ModalScreen[Answer]):
+    """Shows a prepared plan and returns the answer. Esc and the focused button decline."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("confirm")
+    contexts = frozenset[Context]({"confirm"})
+
+    def __init__(self, prepared: Prepared, guard: KeyGuard | None = None) -> None:
+        super().__init__()
+        self._prepared = prepared
+        self._guard = guard or KeyGuard()
+        confirm = prepared.confirm
+        question = Question(confirm.how, confirm.expected, confirm.why, confirm.asks)
+        self.panel = ConfirmPanel(prepared.plan, question, prepared.notes)
+
+    def compose(self) -> ComposeResult:
+        dialog = Vertical(self.panel, id="confirm-dialog", classes="dialog")
+        dialog.border_title = Content(f" {clean(self._prepared.intent.describe(), 60)}? ")
+        dialog.border_subtitle = Content(f" cluster {clean(self._prepared.intent.cluster, 40)} ")
+        yield dialog
+
+    def on_mount(self) -> None:
+        self.set_timer(QUIET + 0.02, self._listen)
+
+    def admits(self, event: events.Key) -> bool:
+        """Whether a key may reach the dialog: not before it listens. Esc always may."""
+        admitted = self._guard.admit()
+        if not admitted:
+            self.set_timer(QUIET + 0.02, self._listen)
+        self.panel.arm(self._guard.armed)
+        return admitted or event.key == "escape"
+
+    def _listen(self) -> None:
+        self.panel.arm(self._guard.look())
+
+    def on_key(self, event: events.Key) -> None:
+        """What is typed while a button has the focus belongs to the answer."""
+        if self.panel.question.how != "type" or not event.is_printable or event.character is None:
+            return
+        if not isinstance(self.focused, TypedAnswer):
+            event.stop()
+            event.prevent_default()
+            self.panel.type(event.character)
+
+    def do_confirm_yes(self) -> None:
+        if self.panel.question.how == "key" and self._guard.calm:
+            self.panel.approve()
+
+    def do_move_down(self) -> None:
+        self.panel.body.scroll_relative(y=1, animate=False)
+
+    def do_move_up(self) -> None:
+        self.panel.body.scroll_relative(y=-1, animate=False)
+
+    def do_move_page_down(self) -> None:
+        self.panel.body.scroll_page_down(animate=False)
+
+    def do_move_page_up(self) -> None:
+        self.panel.body.scroll_page_up(animate=False)
+
+    def do_move_top(self) -> None:
+        self.panel.body.scroll_home(animate=False)
+
+    def do_move_bottom(self) -> None:
+        self.panel.body.scroll_end(animate=False)
+
+    def do_back(self) -> None:
+        self.dismiss(Answer(False))
+
+    def on_confirm_panel_answered(self, message: ConfirmPanel.Answered) -> None:
+        if message.approved and not self._guard.calm:
+            return
+        self.dismiss(Answer(message.approved, message.typed))

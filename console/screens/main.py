@@ -1,0 +1,265 @@
+"""The main screen: three panes on the store, and the way from a key to what it means here."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.screen import Screen
+
+from adapters.model import Job, Node, Ref
+from console.commands import Command, Context
+from console.screens.bindings import CommandScreen, bindings_for
+from console.screens.board import Board
+from console.screens.facts import status_of
+from console.screens.write_keys import WriteKeys
+from console.view import Sort
+from widgets.columns import Moment, Role
+from widgets.filter_bar import FilterBar
+from widgets.jobs import JobsPane
+from widgets.key_bar import KeyBar
+from widgets.nodes import NodesPane
+from widgets.pane import Pane
+from widgets.queues import QueuesPane
+from widgets.status_bar import StatusBar
+from widgets.table import RecordTable
+
+if TYPE_CHECKING:
+    from console.app import ConsoleApp
+
+TICK = 0.25
+SORTS: dict[str, tuple[Sort, ...]] = {
+    "job": (Sort("submission_time", descending=True), Sort("status"), Sort("name"), Sort("owner"), Sort("queue"),
+            Sort("cores", descending=True), Sort("id")),
+    "queue": (Sort("name"), Sort("pending_jobs", descending=True), Sort("running_jobs", descending=True)),
+    "node": (Sort("name"), Sort("status"), Sort("slots_used", descending=True), Sort("heartbeat_time")),
+}  # fmt: skip
+
+
+class MainScreen(WriteKeys, CommandScreen, Screen[None]):
+    """Jobs, queues and nodes of every cluster."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("main", "jobs", "queues", "nodes")
+
+    def __init__(self, host: ConsoleApp) -> None:
+        super().__init__(id="main")
+        self._host = host
+        self._store = host.engine.store
+        row = self._store.row
+        panes: tuple[Pane, ...] = (JobsPane(row), QueuesPane(row), NodesPane(row))
+        clusters = list(host.engine.clusters)
+        self.boards = {pane.id or "": Board(pane, self._store, clusters, SORTS[pane.kind]) for pane in panes}
+        self._said: tuple[str, Role] = ("", "plain")
+        self._moment = Moment(self._store.now(), self._store.marked)
+        self._active = "jobs"
+        self._paused = False
+
+    def compose(self) -> ComposeResult:
+        yield Container(*(board.pane for board in self.boards.values()), id="panes")
+        yield FilterBar()
+        yield StatusBar()
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        self.board.pane.table.focus()
+        for board in self.boards.values():
+            board.rebuild(self._moment)
+        self._ticking = self.set_interval(TICK, self.tick)
+        self.show_status()
+
+    # -- where the person is ----------------------------------------------------------------------------------------
+
+    @property
+    def board(self) -> Board:
+        """The pane that has, or last had, the focus."""
+        return self.boards[self._active]
+
+    @property
+    def contexts(self) -> frozenset[Context]:
+        pane: Context = {"jobs": "jobs", "queues": "queues"}.get(self._active, "nodes")  # type: ignore[assignment]
+        return frozenset({"main", pane})
+
+    @property
+    def movable(self) -> RecordTable:
+        return self.board.pane.table
+
+    @property
+    def target(self) -> Ref | None:
+        """The row under the cursor."""
+        return self.board.pane.table.cursor
+
+    def look(self, command: Command) -> str:
+        if command.verb and (target := self.target) and self._host.why_not(target.cluster, command.verb):
+            return "off"
+        return super().look(command)
+
+    # -- painting ---------------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Show what changed. Under a dialog nothing is painted: each change there would repaint the whole screen."""
+        pace = self._host.link.pace(TICK)
+        if pace > TICK and not self._host.link.due(time.monotonic(), pace):
+            return
+        if not self.is_current:
+            return
+        now = self._store.now().replace(microsecond=0)
+        if now != self._moment.now:
+            self._moment = Moment(now, self._store.marked)
+        clock = time.monotonic()
+        for board in self.boards.values():
+            board.tick(self._moment, clock, self._paused)
+        self._show_tabs()
+        self.show_status()
+
+    def on_screen_resume(self) -> None:
+        """Back from a dialog: paint once what was held back."""
+        self._moment = Moment(self._store.now().replace(microsecond=0), self._store.marked)
+        if not self._paused:
+            for board in self.boards.values():
+                board.rebuild(self._moment)
+        self.show_status()
+
+    def say(self, text: str, role: Role = "plain") -> None:
+        """One line about what the last key came to."""
+        self._said = (text, role)
+        self.show_status()
+
+    def show_status(self) -> None:
+        engine, link = self._host.engine, self._host.link
+        status = status_of(
+            self._store, engine.clusters, engine.gate.operations, self._said,
+            read_only=engine.config.read_only, slow=link.slow, now=self._store.now(),
+        )  # fmt: skip
+        self.query_one(StatusBar).show(status)
+        self.query_one(KeyBar).show(self.hints())
+
+    def _show_tabs(self) -> None:
+        narrow = self.has_class("-narrow")
+        for id, board in self.boards.items():
+            others = [f"{b.pane.heading.name_shown} {b.view.shown}" for i, b in self.boards.items() if i != id]
+            board.pane.heading.show_others(" · ".join(others) if narrow else "")
+
+    # -- layout -----------------------------------------------------------------------------------------------------
+
+    def on_resize(self, event: events.Resize) -> None:
+        width, height = event.size
+        layout = "-narrow" if width < 110 or height < 30 else "-wide" if width >= 180 else "-medium"
+        for name in ("-narrow", "-medium", "-wide"):
+            self.set_class(name == layout, name)
+        self._show_tabs()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        for id, board in self.boards.items():
+            if event.widget is board.pane.table:
+                self._activate(id)
+
+    def _activate(self, id: str) -> None:
+        self._active = id
+        for name, board in self.boards.items():
+            board.pane.set_class(name == id, "-active")
+        self.query_one(KeyBar).show(self.hints())
+
+    def _go(self, id: str) -> None:
+        self._activate(id)
+        self.board.pane.table.focus()
+
+    # -- commands ---------------------------------------------------------------------------------------------------
+
+    def do_pane_jobs(self) -> None:
+        self._go("jobs")
+
+    def do_pane_queues(self) -> None:
+        self._go("queues")
+
+    def do_pane_nodes(self) -> None:
+        self._go("nodes")
+
+    def _step_pane(self, by: int) -> None:
+        ids = list(self.boards)
+        self._go(ids[(ids.index(self._active) + by) % len(ids)])
+
+    def do_pane_next(self) -> None:
+        self._step_pane(1)
+
+    def do_pane_previous(self) -> None:
+        self._step_pane(-1)
+
+    def do_filter(self) -> None:
+        self.query_one(FilterBar).open(self.board.filter)
+
+    def do_sort(self) -> None:
+        self.board.next_sort(self._moment)
+
+    def do_refresh(self) -> None:
+        self._host.engine.refresh()
+        self.say("Asked for fresh data.", "dim")
+
+    def do_pause(self) -> None:
+        self._paused = not self._paused
+        for board in self.boards.values():
+            board.rebuild(self._moment, self._paused)
+        self.say("Paused: changes come in but are not painted." if self._paused else "", "warn")
+
+    def do_help(self) -> None:
+        from console.screens.help import HelpScreen
+
+        self.app.push_screen(HelpScreen(self.contexts))
+
+    def do_back(self) -> None:
+        """One level back: the last thing said, then the filter. Never quits."""
+        if self._said[0] and not self._paused:
+            self.say("")
+        elif self.board.filter:
+            self.board.set_filter("", self._moment)
+
+    def do_quit(self) -> None:
+        self._host.leave(self.say)
+
+    def do_job_open(self) -> None:
+        from console.screens.job import JobScreen
+
+        if (ref := self.target) is not None:
+            self.app.push_screen(JobScreen(self._host, ref))
+
+    def do_job_log(self) -> None:
+        from console.screens.log import LogScreen
+
+        if (ref := self.target) is not None and isinstance(job := self._store.row(ref), Job):
+            self.app.push_screen(LogScreen(self._host, job))
+
+    def do_node_open(self) -> None:
+        from console.screens.node import NodeScreen
+
+        if (ref := self.target) is not None and isinstance(self._store.row(ref), Node):
+            self.app.push_screen(NodeScreen(self._host, ref))
+
+    # -- messages ---------------------------------------------------------------------------------------------------
+
+    def on_record_table_row_opened(self, message: RecordTable.RowOpened) -> None:
+        message.stop()
+        if self._active == "jobs":
+            self.do_job_open()
+        elif self._active == "nodes":
+            self.do_node_open()
+
+    def on_record_table_row_highlighted(self, message: RecordTable.RowHighlighted) -> None:
+        message.stop()
+        self.query_one(KeyBar).show(self.hints())
+
+    def on_record_table_header_clicked(self, message: RecordTable.HeaderClicked) -> None:
+        message.stop()
+        self.board.sort_by(message.column, self._moment)
+
+    def on_filter_bar_typed(self, message: FilterBar.Typed) -> None:
+        self.board.set_filter(message.text, self._moment)
+
+    def on_filter_bar_closed(self, message: FilterBar.Closed) -> None:
+        self.board.set_filter(message.text, self._moment)
+        self.board.pane.table.focus()
+
+    async def on_key_bar_clicked(self, message: KeyBar.Clicked) -> None:
+        await self.action_run(message.command)
