@@ -101,15 +101,10 @@ def _text(line: Mapping[str, Any], name: str) -> str:
 
 
 def _targets(targets: Any) -> str:
-    names = [target.get("ref", target) if isinstance(target, Mapping) else target for target in targets or ()]
-    return clean(" ".join(str(name) for name in names), 200) or "-"
+    names = [str(target.get("id")) for target in targets or () if isinstance(target, Mapping)]
+    return clean(" ".join(names), 200) or "-"
 
 
 def _outcome(line: Mapping[str, Any]) -> str:
-    outcome = line.get("outcome") or line.get("rule") or line.get("message")
-    if isinstance(outcome, list):
-        results = [str(part.get("result", part)) if isinstance(part, Mapping) else str(part) for part in outcome]
-        return clean(" ".join(dict.fromkeys(results)), 200) or "-"
-    if isinstance(outcome, Mapping):
-        return clean(str(outcome.get("result", "-")), 200)
-    return clean(str(outcome), 200) if outcome else "-"
+    """What came of it; of a refusal its rule."""
+    return clean(str(line.get("outcome") or line.get("rule") or "-"), 200)

@@ -18,7 +18,7 @@ from adapters.base import AdapterError
 from adapters.text import clean
 from console import __version__, audit, origin
 from console.cli.config import clusters_of
-from console.cli.exits import DONE, FAILED, UNREACHABLE
+from console.cli.exits import DONE, FAILED, UNREACHABLE, USAGE
 from console.cli.opening import load_config, with_engine
 from console.cli.output import emit_json
 from console.cluster import Cluster
@@ -58,7 +58,7 @@ def run(args: Namespace) -> int:
         config = load_config(args)
     except ConfigError as error:
         report([_failed("configuration", error)])
-        return FAILED
+        return USAGE
     files = ", ".join(str(path) for path in config.sources) or "no file, the program's own settings"
     report([Check("configuration", "ok", f"{files}; {len(config.clusters)} clusters")])
 
