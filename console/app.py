@@ -164,8 +164,10 @@ def run_app(config: Config, *, cluster: str | None = None) -> int:
         engine = Engine(config)
 
     async def main() -> int:
+        app = ConsoleApp(engine)
         try:
-            return await ConsoleApp(engine).run_async(mouse=config.mouse) or 0
+            left_with = await app.run_async(mouse=config.mouse)
+            return left_with if left_with is not None else (app.return_code or 0)  # 1 after a crash
         finally:
             await engine.stop()
 
