@@ -59,6 +59,7 @@ class Gate:
         self._waiting: dict[str, Prepared] = {}
         self.operations: list[Operation] = []
         self.settled: list[Record] = []
+        self._looking: set[asyncio.Task[None]] = set()
 
     def attach(self, cluster: Cluster, writer: Writer) -> None:
         """Take charge of a cluster's Writer."""
@@ -122,6 +123,10 @@ class Gate:
                 operation.stop(reason)
 
     async def close(self) -> None:
+        """End what is still reading again, and close the Writers."""
+        for task in self._looking:
+            task.cancel()
+        await asyncio.gather(*self._looking, return_exceptions=True)
         for door in self._doors.values():
             with suppress(AdapterError):
                 await door.writer.close()
@@ -195,9 +200,15 @@ class Gate:
     async def _run(self, door: _Door, operation: Operation, begun: asyncio.Future[None]) -> None:
         sender = Sender(self._audit, self._store, door.writer, door.cluster.identity)
         await sender.run(operation, begun)
+        looking = asyncio.create_task(self._verify(door, operation, sender), name=f"verify {operation.operation_id}")
+        self._looking.add(looking)
+        looking.add_done_callback(self._looking.discard)
+
+    async def _verify(self, door: _Door, operation: Operation, sender: Sender) -> None:
+        """Reading again may be ended at any time: everything that counts is on record before."""
         assert door.cluster.reader is not None and door.cluster.capabilities is not None
+        unsure = [step for step in operation.steps if step.state == "unknown"]
         try:
-            unsure = [step for step in operation.steps if step.state == "unknown"]
             await self._verifier.run(operation, door.cluster.reader, push=door.cluster.capabilities.push)
             for step in unsure:
                 if step.state != "unknown":

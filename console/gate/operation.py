@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from adapters.intents import Intent, Outcome, Plan, Step
 from adapters.model import Ref
 from console.gate.prepared import Approval
 
+_log = logging.getLogger(__name__)
 StepState: TypeAlias = Literal["waiting", "sending", "accepted", "refused", "unknown", "not_sent"]
 Verified: TypeAlias = Literal["pending", "confirmed", "not_yet", "cannot_tell"]
 Result: TypeAlias = Literal["running", "accepted", "refused", "unknown", "partly", "stopped"]
@@ -106,8 +108,9 @@ class Operation:
 
     def stop(self, reason: str = "stopped by the person") -> None:
         """Send no further step. The one being sent is not interrupted."""
-        self.stop_reason = self.stop_reason or reason
-        self.touch()
+        if not self.stop_reason:
+            self.stop_reason = reason
+            self.touch()
 
     async def wait(self) -> None:
         """Until everything is sent and has its outcome."""
@@ -132,7 +135,10 @@ class Operation:
     def touch(self) -> None:
         self.revision += 1
         for watcher in tuple(self._watchers):
-            watcher(self)
+            try:
+                watcher(self)
+            except Exception:  # who looks on never stops what is on its way
+                _log.exception("a watcher of an operation failed")
 
     def finish_sending(self) -> None:
         self._sent.set()

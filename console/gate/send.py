@@ -46,6 +46,9 @@ class Sender:
                 await self._step(operation, index, progress, begun)
                 silent = silent + 1 if _silent(progress) else 0
         finally:
+            for progress in operation.steps:
+                if progress.state == "sending":  # only where this task itself was ended
+                    progress.state, progress.note = "unknown", "Its answer was not waited for."
             if not begun.done():
                 begun.set_result(None)
             operation.finish_sending()

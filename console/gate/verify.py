@@ -10,7 +10,7 @@ from adapters.base import AdapterError, Reader
 from adapters.intents import Outcome, SubmitJob, Target
 from adapters.model import Ref
 from console.gate.expect import target_shows
-from console.gate.operation import Operation, StepProgress, Verified
+from console.gate.operation import Operation, StepProgress
 from console.store import Store
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -43,10 +43,7 @@ class Verifier:
                 continue
             operation.touch()
         for _, step, target in pending:
-            if step.verified.get(target.ref) == "pending":
-                step.verified[target.ref] = "not_yet"
-            if step.verified.get(target.ref) == "cannot_tell":
-                self._store.unmark(target.ref)
+            step.verified[target.ref] = "not_yet"
 
     async def _look(self, operation: Operation, pending: list[_Pending], reader: Reader) -> list[_Pending]:
         """One look at everything that is pending; returns what still is."""
@@ -54,11 +51,12 @@ class Verifier:
         left: list[_Pending] = []
         for index, step, target in pending:
             shows = target_shows(operation.intent, target, found.get(target.ref))
-            if shows:
+            if shows is None:  # no data of the backend ever says
+                step.verified[target.ref] = "cannot_tell"
+                self._store.unmark(target.ref)
+            elif shows:
                 self._confirm(step, target.ref)
             else:
-                verdict: Verified = "pending" if shows is False else "cannot_tell"
-                step.verified[target.ref] = verdict
                 left.append((index, step, target))
         return left
 
