@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from random import random
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import httpx
-from httpx_sse import EventSource, SSEError
+from httpx_sse import EventSource, ServerSentEvent, SSEError
 
 from adapters.base import AdapterError, ProtocolError, Unavailable, Unreachable
 from adapters.text import clean
@@ -28,11 +28,16 @@ FIRST_BACKOFF = 0.5
 LONGEST_BACKOFF = 30.0
 STEADY = 10.0
 """A connection that has lived so long, seconds, was a good one: the back-off begins anew after it."""
+GREETING = 2.0
+"""Seconds that a server is given to say a first word before its stream counts as open all the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The stream is open and heard. `position` is where it stands, if the server has said."""
+    """The stream is open: what happens from now on is heard. `position` is where it stands, if the server has said.
+
+    A server subscribes us when it begins to write, which is after its headers: so the first byte is what counts.
+    """
 
     position: str | None = None
 
@@ -74,10 +79,12 @@ class _Guard(httpx.AsyncByteStream):
         self._line = 0
         self._event = 0
         self._after_cr = False
+        self.heard = asyncio.Event()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for chunk in self._stream:
             self._measure(chunk)
+            self.heard.set()
             yield chunk
 
     def _measure(self, chunk: bytes) -> None:
@@ -118,7 +125,7 @@ class EventStream:
 
     Args:
         client: whose connections are used.
-        url: of the stream, without the position.
+        url: gives the stream's address for each attempt, without the position.
         headers: called for each attempt, so that a renewed credential is used; may raise AdapterError.
         refusal: makes the error of an answer that is no stream.
         position: to resume after; None begins with what happens from now on.
@@ -128,7 +135,7 @@ class EventStream:
     def __init__(
         self,
         client: httpx.AsyncClient,
-        url: httpx.URL | str,
+        url: Callable[[], httpx.URL],
         headers: Callable[[], Mapping[str, str]],
         refusal: Refusal,
         *,
@@ -186,7 +193,7 @@ class EventStream:
             headers["Last-Event-ID"] = self.position
         timeout = httpx.Timeout(limits.connect, read=limits.silence)
         try:
-            async with self._client.stream("GET", self._url, headers=headers, timeout=timeout) as response:
+            async with self._client.stream("GET", self._url(), headers=headers, timeout=timeout) as response:
                 await self._check(response)
                 async with aclosing(self._decode(response)) as events:
                     async for item in events:
@@ -215,20 +222,44 @@ class EventStream:
             raise ProtocolError("The event stream comes compressed although that was declined.")
 
     async def _decode(self, response: httpx.Response) -> AsyncGenerator[Opened | Event, None]:
-        if isinstance(response.stream, httpx.AsyncByteStream):
-            response.stream = _Guard(response.stream, self._limits.max_line, self._limits.max_event)
+        stream = response.stream
+        assert isinstance(stream, httpx.AsyncByteStream)
+        response.stream = guard = _Guard(stream, self._limits.max_line, self._limits.max_event)
         response.encoding = "utf-8-sig"  # drops a byte order mark at the beginning
         announced = response.headers.get("last-event-id")
         if self.position is None and announced:
             self.position = announced
-        yield Opened(self.position)
         async with aclosing(EventSource(response).aiter_sse()) as events:
-            async for event in events:
-                if event.retry is not None:
-                    self._base = min(max(event.retry / 1000.0, 0.1), LONGEST_BACKOFF)
-                if event.id:
-                    self.position = event.id
-                # httpx-sse hands on blocks without data (a comment, a bare id); the standard drops them, but a
-                # server that resets need not have anything else to say.
-                if event.data or event.event == "reset":
-                    yield Event(event.id or None, event.event, event.data)
+            first = asyncio.ensure_future(anext(events, None))
+            try:
+                await _greeting(guard, first)
+                yield Opened(self.position)
+                event = await first
+            finally:
+                first.cancel()
+                await asyncio.gather(first, return_exceptions=True)
+            while event is not None:
+                for item in self._note(event):
+                    yield item
+                event = await anext(events, None)
+
+    def _note(self, event: ServerSentEvent) -> Iterator[Event]:
+        """Remember the position, and pass on what is an event."""
+        if event.retry is not None:
+            self._base = min(max(event.retry / 1000.0, 0.1), LONGEST_BACKOFF)
+        if event.id:
+            self.position = event.id
+        # httpx-sse hands on blocks without data (a comment, a bare id); the standard drops them, but a server that
+        # resets need not have anything else to say.
+        if event.data or event.event == "reset":
+            yield Event(event.id or None, event.event, event.data)
+
+
+async def _greeting(guard: _Guard, first: asyncio.Future[Any]) -> None:
+    """Wait for the first byte, the first event or its failure, or until it is clear that the server is silent."""
+    heard: asyncio.Future[Any] = asyncio.ensure_future(guard.heard.wait())
+    try:
+        await asyncio.wait({heard, first}, timeout=GREETING, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        heard.cancel()
+        await asyncio.gather(heard, return_exceptions=True)

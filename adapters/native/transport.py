@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import httpx
 
 from adapters import outgoing
-from adapters.base import AdapterError, Invalid, ProtocolError, Unavailable, UnknownOutcome, Unreachable
+from adapters.base import Invalid, ProtocolError, Unavailable, UnknownOutcome, Unreachable
 from adapters.native.answers import Answer, unwrap
 from adapters.native.token import TokenSource
 from adapters.plan import HttpRequest
@@ -147,6 +147,18 @@ class Transport:
         except (httpx.DecodingError, httpx.TooManyRedirects) as error:
             raise ProtocolError(f"{what}: {clean(str(error), 200)}") from error
 
+    async def opens_stream(self, path: str) -> bool:
+        """Whether a GET is answered by a stream of events; it is closed again at once. Raises Unreachable."""
+        headers = {"Accept": "text/event-stream", **self.credential()}
+        try:
+            async with self.client.stream("GET", self.url(self.path(path)), headers=headers) as response:
+                kind = response.headers.get("content-type", "")
+                return response.status_code == 200 and kind.startswith("text/event-stream")
+        except NOTHING_SENT as error:
+            raise self.unreachable(error) from error
+        except httpx.HTTPError:
+            return False
+
     def unreachable(self, error: Exception) -> Unreachable:
         """No connection: nothing was sent."""
         where = f"{self.base.scheme}://{self.base.netloc.decode('ascii')}"
@@ -216,8 +228,3 @@ def _context(bundle: str) -> Any:
         return ssl.create_default_context(cafile=bundle)
     except (OSError, ssl.SSLError) as error:
         raise Invalid(f"The certificates in {bundle} cannot be used: {error}.") from error
-
-
-def words(error: AdapterError) -> str:
-    """What a person sees of an error in an outcome."""
-    return f"{error.message} {error.hint}".strip()

@@ -44,6 +44,10 @@ def job_logs_path(id: str) -> str:
     return f"{job_path(id)}/logs"
 
 
+def queue_control_path(name: str) -> str:
+    return f"{QUEUES}/{quote(name, safe='')}/control"
+
+
 def node_path(id: str, verb: str) -> str:
     """`verb` is quota, enable, disable or token; `id` is the node service's id, not the name."""
     return f"{NODES}/{quote(id, safe='')}/{verb}"
@@ -184,6 +188,15 @@ def _dependency(id: Any, kind: Any) -> Dependency:
 def depends_on(dependencies: Iterable[Dependency]) -> list[dict[str, str]]:
     """Conditions for a submission."""
     return [{"id": dependency.id, "kind": dependency.kind} for dependency in dependencies]
+
+
+def count_by_status(raw: Mapping[str, Any]) -> dict[str, int]:
+    """Counts by raw state (CANCELLED: those an owner or an admin has ended) as counts by the model's state."""
+    counts: dict[str, int] = {}
+    for state, number in raw.items():
+        status = "cancelled" if state == "CANCELLED" else JOB_STATES.get(state, "unknown")
+        counts[status] = counts.get(status, 0) + (whole(number) or 0)
+    return {status: count for status, count in counts.items() if count}
 
 
 def queue_status(raw: str) -> QueueStatus:
