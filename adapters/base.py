@@ -261,6 +261,7 @@ class Capabilities:
         absent: fields of the model that this backend never has, by kind.
         parts: optional parts of the backend (events, modify, quota, history, follow, dry_run, ...).
         push: True where changes arrive by themselves.
+        persons_only: supported verbs that edit live configuration on this backend: never offered to agents.
         extensions: name of an extension field -> one line on its meaning, for detail views and the planner.
         notes: sentences for `doctor` and the help.
     """
@@ -271,6 +272,7 @@ class Capabilities:
     absent: Mapping[str, frozenset[str]] = field(default_factory=dict)
     parts: frozenset[str] = frozenset()
     push: bool = False
+    persons_only: frozenset[str] = frozenset()
     extensions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

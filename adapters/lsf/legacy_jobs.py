@@ -1,0 +1,69 @@
+"""The legacy list of jobs, ``bjobs -w``: tier C.
+
+    JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME
+
+The name may hold anything, so it is what lies between the execution host and the time at the end of the line. The
+array index is only in the name (``arr[2]``). The default list (without ``-w``) cuts names and hosts, and gives each
+further host a line of its own; both forms are read.
+"""
+
+from __future__ import annotations
+
+import re
+
+from adapters.base import ProtocolError
+from adapters.lsf.decode import Rows
+from adapters.lsf.tables import JOBS, Record
+from adapters.text import clean
+
+_TITLES = ("JOBID", "USER", "STAT", "QUEUE", "FROM_HOST", "EXEC_HOST", "JOB_NAME", "SUBMIT_TIME")
+_ROW = re.compile(r"^ ?(\d+(?:\[\d+\])?)\s+(\S+)\s+([A-Z_]{3,})\s+(\S+)\s+(\S+)(\s.*?)"
+                  r"\s([A-Z][a-z]{2}\s+\d{1,2}\s\d\d:\d\d(?::\d\d)?(?:\s\d{4})?)\s*$")  # fmt: skip
+_MORE_HOSTS = re.compile(r"^\s{30,}(\S+)\s*$")
+_NOT_DISPATCHED = frozenset({"PEND", "PSUSP", "WAIT"})
+
+
+def read_jobs(text: str) -> Rows:
+    """Records with JOBID, USER, STAT, QUEUE, FROM_HOST, EXEC_HOST, JOB_NAME, SUBMIT_TIME.
+
+    Raises ProtocolError where there is text but no header.
+    """
+    rows, headed = Rows(), False
+    for line in text.split("\n"):
+        if not headed:
+            headed = tuple(line.split()[:8]) == _TITLES
+            if not headed:
+                rows.note(line)
+            continue
+        if match := _ROW.match(line):
+            rows.records.append(_record(match))
+        elif rows.records and (more := _MORE_HOSTS.match(line)):
+            hosts = rows.records[-1]
+            hosts["EXEC_HOST"] = f"{hosts['EXEC_HOST']}:{more[1]}"
+        else:
+            rows.note(line)
+    if not headed and rows.banner:
+        raise ProtocolError(
+            f"{JOBS.command} gave an answer that cannot be read (no header line: {clean(rows.banner[0], 120)})",
+            "Run `bjobs -w` by hand and look at what it prints.",
+        )
+    return rows
+
+
+def _record(match: re.Match[str]) -> Record:
+    status, rest = match[3], match[6]
+    if status in _NOT_DISPATCHED:
+        host, name = "", re.sub(r"^\s+-(?:\s|$)", "", rest, count=1)
+    else:
+        host, _, name = rest.strip().partition(" ")
+        host = "" if host == "-" else host
+    return {
+        "JOBID": match[1],
+        "USER": match[2],
+        "STAT": status,
+        "QUEUE": match[4],
+        "FROM_HOST": match[5],
+        "EXEC_HOST": host,
+        "JOB_NAME": name.strip(),
+        "SUBMIT_TIME": match[7],
+    }

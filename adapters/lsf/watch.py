@@ -1,0 +1,249 @@
+"""The live data of one LSF: polls at a pace LSF's administrators can live with.
+
+Own jobs every 30 s, all users' jobs, queues, hosts and load every 60 s: six calls a minute. Hardware and limits once
+an hour. While mbatchd is silent LIM's load goes on. A few seconds after a write its targets are read once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import cast
+
+from adapters.base import AdapterError, Interest, InterestCell, Unavailable, WatchItem
+from adapters.lsf.facts import Facts
+from adapters.lsf.jobs import JobRows
+from adapters.lsf.metrics import metrics
+from adapters.lsf.nodes import nodes
+from adapters.lsf.queues import queue
+from adapters.lsf.session import Session
+from adapters.lsf.tables import HOSTS, JOBS, LOAD, QUEUES, Record
+from adapters.model import Delta, Job, Kind, Node, Queue, Row
+from adapters.polling import Fetched, Poller, PollSource
+
+_EARLY = 1.0
+"""Seconds by which a poll may come early without skipping a turn."""
+
+
+def own_selection(session: Session) -> list[str]:
+    """Options that select own jobs, those of the last hours included."""
+    return ["-a", "-u", session.user] if session.options.user else ["-a"]
+
+
+async def read_jobs(session: Session, selection: Sequence[str]) -> list[Job]:
+    """Jobs of one bjobs call, made in a thread."""
+    found = await session.table(JOBS, selection)
+    rows = JobRows(session.cluster, session.now(), session.options.zone)
+    return await asyncio.to_thread(rows.make, found.records)
+
+
+class LsfWatch:
+    """What one watch has read so far, and how it goes on."""
+
+    def __init__(self, session: Session, facts: Facts) -> None:
+        self._session = session
+        self._facts = facts
+        self._own: dict[str, Job] = {}
+        self._others: dict[str, Job] = {}
+        self._others_at: float | None = None
+        self._hosts: Sequence[Record] = ()
+        self._loads: Sequence[Record] = ()
+        self._queues: dict[str, Record] = {}
+        self._loaded: set[Kind] = set()
+
+    def sources(self) -> list[PollSource]:
+        options = self._session.options
+        return [
+            PollSource(frozenset({"job"}), self._fetch_jobs, options.own_interval, self._jobs_cost, True),
+            PollSource(frozenset({"queue"}), self._fetch_queues, options.interval, self._queues_cost),
+            PollSource(frozenset({"node"}), self._fetch_nodes, options.interval, self._nodes_cost),
+            PollSource(frozenset({"metrics"}), self._fetch_metrics, options.own_interval, 0),
+        ]
+
+    async def run(self, cell: InterestCell) -> AsyncIterator[WatchItem]:
+        """Poll, and look at what was written in between. Ends only when cancelled."""
+        session = self._session
+        poller = Poller(
+            self.sources(), floor=session.options.floor, meter=session.meter, clock=session.clock, now=session.now
+        )
+        items: asyncio.Queue[WatchItem] = asyncio.Queue(maxsize=1)
+
+        async def pump(source: AsyncIterator[WatchItem]) -> None:
+            async for item in source:
+                await items.put(item)
+
+        tasks = [asyncio.create_task(pump(poller.run(cell))), asyncio.create_task(pump(self._written()))]
+        try:
+            while True:
+                get = asyncio.ensure_future(items.get())
+                done, _ = await asyncio.wait({get, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+                if get in done:
+                    yield get.result()
+                    continue
+                get.cancel()
+                for task in done:
+                    await cast("asyncio.Task[None]", task)  # a bug in a pump shows as what it is
+                return
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    # Jobs
+
+    def _others_due(self, interest: Interest) -> bool:
+        if interest.owner != "all":
+            return False
+        age = None if self._others_at is None else self._session.clock() - self._others_at
+        return age is None or age >= self._session.options.interval - _EARLY
+
+    def _jobs_cost(self, interest: Interest) -> int:
+        return 0 if self._session.pause.left else 2 if self._others_due(interest) else 1
+
+    async def _fetch_jobs(self, interest: Interest) -> Fetched:
+        session = self._session
+        if session.pause.left:
+            raise self._held_back()
+        with session.polled(self._jobs_cost(interest)):
+            all_due = self._others_due(interest)
+            own = await read_jobs(session, own_selection(session))
+            self._own = {job.id: job for job in own}
+            if all_due:
+                everybody = await read_jobs(session, ["-u", "all"])
+                self._others = {job.id: job for job in everybody if job.owner != session.user}
+                self._others_at = session.clock()
+        self._loaded.add("job")
+        return Fetched(self._job_rows(interest), session.now(), self._note())
+
+    def _job_rows(self, interest: Interest) -> list[Row]:
+        rows = dict(self._others) if interest.owner == "all" else {}
+        return list((rows | self._own).values())
+
+    # Queues
+
+    def _queues_cost(self, interest: Interest) -> int:
+        if self._session.pause.left:
+            return 0
+        return 2 if "queue" in self._loaded and self._facts.queues_due else 1
+
+    async def _fetch_queues(self, interest: Interest) -> Fetched:
+        session = self._session
+        if session.pause.left:
+            raise self._held_back()
+        with session.polled(self._queues_cost(interest)):
+            found = await session.table(QUEUES)
+            self._queues = {record["QUEUE_NAME"]: record for record in found.records}
+            if "queue" in self._loaded:
+                await self._facts.read_queues()
+        self._loaded.add("queue")
+        return Fetched(self._queue_rows(), session.now(), self._note())
+
+    def _queue_rows(self) -> list[Row]:
+        details = self._facts.queues
+        return [queue(self._session.cluster, record, details.get(name)) for name, record in self._queues.items()]
+
+    # Nodes
+
+    def _nodes_cost(self, interest: Interest) -> int:
+        hosts = 0 if self._session.pause.left else 1
+        return hosts + 1 + int("node" in self._loaded and self._facts.lims_due)
+
+    async def _fetch_nodes(self, interest: Interest) -> Fetched:
+        """Hosts from mbatchd and load from LIM; if only one of them answers, that is what is shown, with a note."""
+        session, silent, dead = self._session, "", None
+        with session.polled(self._nodes_cost(interest)):
+            if session.pause.left:
+                silent = session.pause.cause
+            else:
+                try:
+                    self._hosts = (await session.table(HOSTS)).records
+                except Unavailable as error:
+                    silent, dead = error.message, error
+            try:
+                self._loads = (await session.table(LOAD)).records
+            except AdapterError as error:
+                if silent:
+                    raise dead or error from error
+                self._loads = ()
+                silent = f"no load indices: {error.message}"
+            if "node" in self._loaded:
+                await self._facts.read_lims()
+        self._loaded.add("node")
+        note = f"{silent}; states and slots are of the last answer" if dead or session.pause.left else silent
+        return Fetched(self._node_rows(), session.now(), note or self._note())
+
+    def _node_rows(self) -> list[Row]:
+        return list(nodes(self._session.cluster, self._hosts, self._loads, self._facts.lims))
+
+    # Metrics
+
+    async def _fetch_metrics(self, interest: Interest) -> Fetched:
+        """Totals of what has been read; costs no call."""
+        missing = {"job", "queue", "node"} & interest.kinds - self._loaded
+        if missing:
+            raise Unavailable("The rows that totals are made of have not been read yet.", details={"retry_after": 1.0})
+        now = self._session.now()
+        rows = metrics(
+            self._session.cluster,
+            cast("list[Job]", self._job_rows(interest)),
+            cast("list[Queue]", self._queue_rows()),
+            cast("list[Node]", self._node_rows()),
+            now,
+        )
+        return Fetched([rows], now)
+
+    # Holding back
+
+    def _note(self) -> str:
+        return f"LSF is busy: {self._session.pause.cause}" if self._session.pause.left else ""
+
+    def _held_back(self) -> Unavailable:
+        """Nothing is asked while LSF wants to be left alone."""
+        pause = self._session.pause
+        return Unavailable(
+            pause.cause or "LSF does not answer.",
+            f"Polls hold back for {pause.left:.0f} s more.",
+            details={"retry_after": max(1.0, pause.left)},
+        )
+
+    # After a write
+
+    async def _written(self) -> AsyncIterator[WatchItem]:
+        """Read the targets of writes again once they are due, all of a moment in one call."""
+        session = self._session
+        while True:
+            await session.wrote.wait()
+            session.wrote.clear()
+            while session.written:
+                await asyncio.sleep(max(0.0, session.written[0][0] - session.clock()))
+                targets = {(kind, id) for _, kind, id in session.written}
+                session.written.clear()
+                rows: list[Row] = []
+                for kind in ("job", "node", "queue"):
+                    ids = sorted(id for target, id in targets if target == kind)
+                    if ids and kind in self._loaded:
+                        rows += await self._again(cast("Kind", kind), ids)
+                if rows:
+                    yield Delta(upserts=tuple(rows), at=session.now())
+
+    async def _again(self, kind: Kind, ids: Sequence[str]) -> list[Row]:
+        """The rows of these ids as they are now; none where LSF does not answer, for the next poll comes anyway."""
+        session = self._session
+        try:
+            if kind == "job":
+                return self._merge_jobs(await read_jobs(session, ["-a", *ids]))
+            if kind == "queue":
+                fresh = {record["QUEUE_NAME"]: record for record in (await session.table(QUEUES, ids)).records}
+                self._queues |= fresh
+                return [row for row in self._queue_rows() if row.id in fresh]
+            hosts = {record["HOST_NAME"]: record for record in (await session.table(HOSTS, ids)).records}
+        except AdapterError:
+            return []
+        self._hosts = [hosts.get(record["HOST_NAME"], record) for record in self._hosts]
+        return [row for row in self._node_rows() if row.id in hosts]
+
+    def _merge_jobs(self, jobs: Sequence[Job]) -> list[Row]:
+        for job in jobs:
+            held = self._own if job.owner == self._session.user else self._others
+            held[job.id] = job
+        return list(jobs)
