@@ -21,6 +21,8 @@ ANSI = Theme(
     panel="ansi_default",
     boost="ansi_default",
     variables={
+        "ansi-background": "ansi_black",
+        "ansi-foreground": "ansi_white",
         "border": "ansi_cyan",
         "border-blurred": "ansi_bright_black",
         "text-muted": "ansi_bright_black",

@@ -167,5 +167,5 @@ class ConfirmPanel(Vertical):
         if question.how == "type":
             why = f"{clean(question.why)}: " if question.why else ""
             asked = clean(question.asks) or "the answer"
-            return f"{why}type {asked} ({clean(question.expected)}), then Tab and Enter. Esc declines."
+            return f"{why}type {asked} ({clean(question.expected)}), then Enter twice. Esc declines."
         return "y confirms, Esc declines." if self._armed else "Wait a moment …"

@@ -65,7 +65,7 @@ JOB_COLUMNS: tuple[Column, ...] = (
     Column("cores", "CORES", 5, 6, lambda job, _: number(job.cores), right=True),
     Column("memory_bytes", "MEM", 6, 7, lambda job, _: size(job.memory_bytes), right=True),
     Column("gpus", "GPU", 3, 8, lambda job, _: number(job.gpus), right=True),
-    Column("where", "NODES / REASON", 14, 5, job_where, lambda job: "bad" if job.status == "failed" else "dim", grow=6),
+    Column("where", "NODES / REASON", 13, 5, job_where, lambda job: "bad" if job.status == "failed" else "dim", grow=6),
 )
 
 

@@ -18,6 +18,8 @@ from widgets.table import RecordTable, RowOf
 class Pane(Vertical):
     """A titled table of one kind of rows.
 
+    The focus colours the title and the cursor's row alone: a border that changes would repaint two whole panes.
+
     Args:
         number: the key that focuses it.
         noun: what the rows are, in the plural.
@@ -26,7 +28,6 @@ class Pane(Vertical):
     DEFAULT_CSS = """
     Pane { height: 1fr; }
     Pane > RecordTable { height: 1fr; border: round $border-blurred; border-top: none; }
-    Pane:focus-within > RecordTable { border: round $border; border-top: none; }
     """
 
     def __init__(self, kind: Kind, number: int, noun: str, columns: Sequence[Column], row_of: RowOf) -> None:
@@ -40,6 +41,12 @@ class Pane(Vertical):
     def compose(self) -> ComposeResult:
         yield self.heading
         yield self.table
+
+    def activate(self, active: bool) -> None:
+        """Show that this pane is the one that keys act on, or no longer is."""
+        if active != self.has_class("-active"):
+            self.set_class(active, "-active")
+            self.heading.refresh()
 
     @property
     def facts(self) -> PaneFacts | None:

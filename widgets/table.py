@@ -47,7 +47,7 @@ class RecordTable(ScrollView, can_focus=True):
         "record-table--strong", "record-table--empty",
     }  # fmt: skip
     DEFAULT_CSS = """
-    RecordTable { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }
+    RecordTable { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
     """
     ALLOW_SELECT = False
 
@@ -91,6 +91,7 @@ class RecordTable(ScrollView, can_focus=True):
         self._width = 0
         self._lines: LRUCache[tuple[Ref, tuple[str, bool]], Painted] = LRUCache(512)
         self._styles: dict[str, Style] = {}
+        self._styles_old = False
         self._sorted_by: tuple[str, bool] | None = None
         self._empty: tuple[str, ...] = ()
 
@@ -139,7 +140,10 @@ class RecordTable(ScrollView, can_focus=True):
         for line, ref in enumerate(self._visible()):
             key = (ref, self._look(ref))
             painted = self._lines.get(key)
-            if painted is None or (painted.moment is moment and ref not in changed):
+            if painted is None:
+                self._refresh_line(line)
+                continue
+            if painted.moment is moment and ref not in changed:
                 continue
             row = self._row_of(ref)
             if row is None:
@@ -261,13 +265,16 @@ class RecordTable(ScrollView, can_focus=True):
 
     def _fit_width(self) -> None:
         """Lay the columns out anew when the width has changed: a line is asked for before the resize is announced."""
-        if self.size.width != self._width:
-            self._width = self.size.width
+        width = self.scrollable_content_region.width  # without the scrollbar
+        if width != self._width:
+            self._width = width
             self._placed = place(self._columns, self._width)
             self._lines.clear()
 
     def render_line(self, y: int) -> Strip:
         self._fit_width()
+        if self._styles_old:
+            self._renew_styles()
         if y == 0:
             return self._header()
         index = self._top + y - 1
@@ -307,21 +314,33 @@ class RecordTable(ScrollView, can_focus=True):
     # -- events of the toolkit --------------------------------------------------------------------------------------
 
     def notify_style_update(self) -> None:
-        self._styles.clear()
-        self._lines.clear()
+        self._styles_old = True
         super().notify_style_update()
+
+    def _renew_styles(self) -> None:
+        """Forget painted lines if a style is really another one: each change of focus announces new styles."""
+        self._styles_old = False
+        before, self._styles = self._styles, {}
+        if any(self._style(name) != style for name, style in before.items()):
+            self._lines.clear()
 
     def on_resize(self, event: events.Resize) -> None:
         self._scroll_to_cursor()
 
-    def _on_focus_change(self) -> None:
+    def _on_focus(self, event: events.Focus) -> None:
+        """As the base class, but for the repaint: the focus changes one line, not the whole table."""
+        event.prevent_default()
+        self._take_focus(True, events.DescendantFocus(self))
+
+    def _on_blur(self, event: events.Blur) -> None:
+        event.prevent_default()
+        self._take_focus(False, events.DescendantBlur(self))
+
+    def _take_focus(self, focus: bool, told: events.DescendantFocus | events.DescendantBlur) -> None:
+        self.has_focus = focus
         self._refresh_line(self._index - self._top)
-
-    def on_focus(self) -> None:
-        self._on_focus_change()
-
-    def on_blur(self) -> None:
-        self._on_focus_change()
+        if self.parent is not None:
+            self.parent.post_message(told)
 
     def on_click(self, event: events.Click) -> None:
         if event.y == 0:

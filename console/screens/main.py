@@ -9,7 +9,9 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
+from textual.reactive import Reactive
 from textual.screen import Screen
+from textual.widget import Widget
 
 from adapters.model import Job, Node, Ref
 from console.commands import Command, Context
@@ -44,6 +46,8 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
     """Jobs, queues and nodes of every cluster."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("main", "jobs", "queues", "nodes")
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    """As in the base class, but that a change of focus does not repaint the whole screen."""
 
     def __init__(self, host: ConsoleApp) -> None:
         super().__init__(id="main")
@@ -65,7 +69,7 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
         yield KeyBar()
 
     def on_mount(self) -> None:
-        self.board.pane.table.focus()
+        self._go(self._active)
         for board in self.boards.values():
             board.rebuild(self._moment)
         self._ticking = self.set_interval(TICK, self.tick)
@@ -104,7 +108,7 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
         pace = self._host.link.pace(TICK)
         if pace > TICK and not self._host.link.due(time.monotonic(), pace):
             return
-        if not self.is_current:
+        if not self.is_active:
             return
         now = self._store.now().replace(microsecond=0)
         if now != self._moment.now:
@@ -160,12 +164,12 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
     def _activate(self, id: str) -> None:
         self._active = id
         for name, board in self.boards.items():
-            board.pane.set_class(name == id, "-active")
+            board.pane.activate(name == id)
         self.query_one(KeyBar).show(self.hints())
 
     def _go(self, id: str) -> None:
         self._activate(id)
-        self.board.pane.table.focus()
+        self.set_focus(self.board.pane.table, scroll_visible=False)
 
     # -- commands ---------------------------------------------------------------------------------------------------
 
@@ -259,7 +263,7 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
 
     def on_filter_bar_closed(self, message: FilterBar.Closed) -> None:
         self.board.set_filter(message.text, self._moment)
-        self.board.pane.table.focus()
+        self._go(self._active)
 
     async def on_key_bar_clicked(self, message: KeyBar.Clicked) -> None:
         await self.action_run(message.command)

@@ -80,7 +80,7 @@ class NodeScreen(WriteKeys, CommandScreen, ModalScreen[None]):
 
     def tick(self) -> None:
         """Show the node as the store has it. Painted only while this dialog is on top."""
-        if not self.is_current:
+        if not self.is_active:
             return
         changed = self._take_jobs()
         moment = Moment(self._store.now().replace(microsecond=0), self._store.marked)
