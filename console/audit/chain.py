@@ -27,8 +27,8 @@ def _mac(key: bytes, data: bytes) -> str:
 
 def encode(record: Mapping[str, Any], key: bytes) -> bytes:
     """The line for a record that already has its seq and prev; ends in a newline."""
-    mac = _mac(key, b"line" + _canonical(record))
-    return _canonical({**record, "mac": mac}) + b"\n"
+    rest = {name: value for name, value in record.items() if name != "mac"}
+    return _canonical({**rest, "mac": _mac(key, b"line" + _canonical(rest))}) + b"\n"
 
 
 def decode(line: bytes) -> dict[str, Any] | None:
