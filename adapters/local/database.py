@@ -37,12 +37,14 @@ class Event:
 
 @dataclass(slots=True)
 class Effects:
-    """What a transaction leaves to do after its commit: events to publish, nodes to wake, counts to refresh."""
+    """What a transaction leaves to do after its commit: events to publish, nodes to wake, counts to refresh, and
+    whether who may do what has changed."""
 
     events: list[Event] = field(default_factory=list)
     wake: set[str] = field(default_factory=set)
     queues: set[str] = field(default_factory=set)
     hosts: set[str] = field(default_factory=set)
+    access: bool = False
 
 
 class Tx:

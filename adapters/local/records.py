@@ -16,7 +16,7 @@ def _present(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None}
 
 
-def job_row(job: sqlite3.Row, depends: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+def job_row(job: sqlite3.Row) -> dict[str, Any]:
     """A job as `GET /xce/v1/jobs` shows it. Sizes are MB of 1,000,000 bytes, run limit and times in seconds."""
     row = {
         "jobid": job["id"], "user": job["user"], "status": job["state"], "jobname": job["name"], "queue": job["queue"],
@@ -25,7 +25,7 @@ def job_row(job: sqlite3.Row, depends: list[dict[str, Any]] | None = None) -> di
         "nodes": [job["node"]] if job["node"] else None, "cores": job["cores"], "gpus": job["gpus"] or None,
         "mem": job["mem"], "runlimit": job["run_limit"], "starttime": iso(job["started"]), "endtime": iso(job["ended"]),
         "exitcode": job["exit_code"], "signal": job["signal"], "endedby": job["ended_by"],
-        "pendreason": job["reason"], "depends": depends or None, "priority": job["priority"],
+        "pendreason": job["reason"], "depends": json.loads(job["depends"]) if job["depends"] else None, "priority": job["priority"],
         "arrayid": job["array_id"], "arrayindex": job["array_index"],
     }  # fmt: skip
     if job["array_size"] is not None:
@@ -51,7 +51,7 @@ def usage(job: sqlite3.Row) -> dict[str, Any]:
     }
 
 
-def job_detail(job: sqlite3.Row, depends: list[dict[str, Any]], runs: list[sqlite3.Row]) -> dict[str, Any]:
+def job_detail(job: sqlite3.Row, runs: list[sqlite3.Row]) -> dict[str, Any]:
     """A job with everything the server keeps of it."""
     more = {
         "output": job["output"],
@@ -64,7 +64,7 @@ def job_detail(job: sqlite3.Row, depends: list[dict[str, Any]], runs: list[sqlit
             for r in runs
         ] or None,
     }  # fmt: skip
-    return job_row(job, depends) | _present(more)
+    return job_row(job) | _present(more)
 
 
 def queue_row(queue: sqlite3.Row, counts: Mapping[str, int], hosts: list[str]) -> dict[str, Any]:

@@ -53,7 +53,7 @@ CREATE TABLE jobs (
     order_seq INTEGER NOT NULL DEFAULT 0, order_verb TEXT, order_value TEXT, order_by TEXT,
     exit_code INTEGER, signal INTEGER, ended_by TEXT,
     output TEXT, error TEXT, env TEXT, cwd TEXT, idem_key TEXT,
-    waits INTEGER NOT NULL DEFAULT 0, never INTEGER NOT NULL DEFAULT 0,
+    depends TEXT, waits INTEGER NOT NULL DEFAULT 0, never INTEGER NOT NULL DEFAULT 0,
     array_id INTEGER, array_index INTEGER, array_range TEXT, array_limit INTEGER, array_size INTEGER,
     array_left INTEGER, array_active INTEGER NOT NULL DEFAULT 0, array_done INTEGER NOT NULL DEFAULT 0,
     array_exit INTEGER NOT NULL DEFAULT 0,

@@ -1,0 +1,138 @@
+"""Fans the event log out to subscribers.
+
+The newest events are held once, encoded, in a ring that all subscribers share; each has a place in it. One that reads
+so slowly that the ring has gone over its place loses its backlog and is told to list again (`reset`). It never slows
+the others, nor the writer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+
+from sse_starlette import ServerSentEvent
+
+from adapters.local.database import Database, Event
+
+CHUNK = 256 * 1024
+SETTLE = 0.01  # seconds in which events that follow each other go out in one write
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Which events a subscriber is sent; None does not restrict. `own` is the one user whose jobs may be seen."""
+
+    queue: str | None = None
+    owner: str | None = None
+    kinds: frozenset[str] | None = None
+    own: str | None = None
+
+    def wants(self, event: Event) -> bool:
+        if self.kinds is not None and event.kind not in self.kinds:
+            return False
+        if event.kind == "job" and (self.own not in (None, event.owner) or self.owner not in (None, event.owner)):
+            return False
+        return self.queue is None or event.queue in (None, self.queue)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    event: Event
+    encoded: bytes
+
+
+def encode(event: Event) -> bytes:
+    return ServerSentEvent(event.data, event=event.kind, id=str(event.id), sep="\n").encode()
+
+
+def _reset(at: int) -> bytes:
+    return ServerSentEvent('{"kind":"reset","object":{}}', event="reset", id=str(at), sep="\n").encode()
+
+
+class Broker:
+    """Subscriptions to the event log of one database. `last` is the number of the newest event."""
+
+    def __init__(self, db: Database, last: int, *, ring: int = 20_000, keepalive: float = 15.0) -> None:
+        self._db = db
+        self._ring: deque[_Line] = deque(maxlen=ring)
+        self._keepalive = keepalive
+        self._news = asyncio.Event()
+        self._closed = False
+        self.last = last
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def publish(self, events: list[Event]) -> None:
+        """Hand on events that are committed, in order. In the event loop; never waits."""
+        if not events:
+            return
+        self._ring.extend(_Line(event, encode(event)) for event in events)
+        self.last = events[-1].id
+        self._wake()
+
+    def close(self) -> None:
+        """End all subscriptions."""
+        self._closed = True
+        self._wake()
+
+    def _wake(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+    async def subscribe(self, after: int | None, wish: Wish) -> AsyncIterator[bytes]:
+        """Bytes of the stream from the event after `after` on (None: from now on), until closed."""
+        place = self.last if after is None else after
+        yield b": connected\n\n"
+        if place > self.last:  # of another life of this log: what the client knows is not what is here
+            yield _reset(self.last)
+            place = self.last
+        resuming = True
+        while not self._closed:
+            if place < self.last:
+                data, place, resuming = await self._next(place, wish, resuming)
+                if data:
+                    yield data
+                continue
+            resuming = False
+            try:
+                await asyncio.wait_for(self._news.wait(), self._keepalive)
+            except TimeoutError:
+                yield b": alive\n\n"
+                continue
+            await asyncio.sleep(SETTLE)
+
+    async def _next(self, place: int, wish: Wish, resuming: bool) -> tuple[bytes, int, bool]:
+        """What follows `place`, in one piece of bounded size, the new place, and whether it still catches up.
+
+        Only one that resumes is served from the database; one that has fallen behind the ring is reset.
+        """
+        if self._ring and self._ring[0].event.id <= place + 1:
+            start = place + 1 - self._ring[0].event.id
+            return *_take((self._ring[i] for i in range(start, len(self._ring))), place, wish), False
+        stored = await self._db.read(lambda db: _stored(db, place)) if resuming else []
+        if not stored or stored[0].id != place + 1:
+            return _reset(self.last), self.last, False
+        return *_take((_Line(event, encode(event)) for event in stored), place, wish), True
+
+
+def _stored(db: sqlite3.Connection, place: int) -> list[Event]:
+    rows = db.execute("SELECT id, kind, queue, owner, data FROM events WHERE id > ? ORDER BY id LIMIT 1000", (place,))
+    return [Event(*row) for row in rows]
+
+
+def _take(lines: Iterable[_Line], place: int, wish: Wish) -> tuple[bytes, int]:
+    pieces: list[bytes] = []
+    size = 0
+    for line in lines:
+        place = line.event.id
+        if wish.wants(line.event):
+            pieces.append(line.encoded)
+            size += len(line.encoded)
+            if size > CHUNK:
+                break
+    return b"".join(pieces), place
