@@ -27,7 +27,7 @@ class Filter(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     owner: str | None = Field(
-        None, description='"me" for the person\'s own jobs, or the name of a user.', max_length=64
+        default=None, description='"me" for the person\'s own jobs, or the name of a user.', max_length=64
     )
     queue: str | None = Field(default=None, max_length=128)
     statuses: tuple[Status, ...] = ()

@@ -29,7 +29,7 @@ def test_the_table_holds_these_tools_sorted() -> None:
     "word", ["confirm", "approve", "scope", "autopilot", "url", "host", "path", "file", "key", "token"]
 )
 def test_no_tool_and_no_argument_opens_a_way_around(word: str) -> None:
-    said = [name for name in TOOLS] + [argument for t in TOOLS.values() for argument in t.schema()["properties"]]
+    said = list(TOOLS) + [argument for t in TOOLS.values() for argument in t.schema()["properties"]]
     assert not [name for name in said if word in name.lower()]
 
 
