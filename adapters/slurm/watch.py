@@ -1,0 +1,150 @@
+"""The live data of a Slurm cluster: two sources on the poller, nodes and jobs, at most six calls a minute.
+
+Nodes and partitions come by one `sinfo`, quotas by `scontrol show reservation`; jobs by one `squeue`. On releases that
+have it, `squeue --only-job-state` stands in between two full lists where a full list is dear.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime
+
+from adapters.base import Interest, InterestCell, WatchItem
+from adapters.model import Job, Kind, Queue, Row, share
+from adapters.polling import COST_FACTOR, Fetched, Poller, PollSource
+from adapters.slurm import lists
+from adapters.slurm.calls import SlurmCalls
+from adapters.slurm.facts import Facts
+from adapters.slurm.ids import parse_id
+from adapters.slurm.lists import JobMemory
+from adapters.slurm.nodes import NodeList, with_counts
+from adapters.slurm.states import job_status
+from adapters.slurm.table import Tokens, fields_of
+from adapters.slurm.totals import totals
+from adapters.text import clean
+
+JOBS_EVERY = 15.0
+NODES_EVERY = 60.0
+"""Seconds: four calls a minute for jobs and two for nodes with reservations make the six of the default."""
+OLDEST_LIST = 120.0
+"""Seconds after which a full list is read although no state has changed: reasons and estimates have."""
+TICK_FIELDS = ("JobArrayID", "State")
+_OWN = "Own jobs only: the counts of partitions need everybody's."
+
+
+def watch(
+    calls: SlurmCalls,
+    facts: Facts,
+    cell: InterestCell,
+    *,
+    me: str | None,
+    floor: float = 0.0,
+    jobs_every: float = JOBS_EVERY,
+    nodes_every: float = NODES_EVERY,
+) -> AsyncIterator[WatchItem]:
+    """Poll for ever; see `adapters.polling.Poller` for intervals, back-off and states."""
+    feed = SlurmFeed(calls, facts, me=me)
+    sources = (
+        PollSource(frozenset[Kind]({"node"}), feed.nodes, nodes_every, calls=2),
+        PollSource(frozenset[Kind]({"job", "queue", "metrics"}), feed.jobs, jobs_every, by_interest=True),
+    )
+    return Poller(sources, meter=calls.meter, floor=floor).run(cell)
+
+
+class SlurmFeed:
+    """What the two sources of a watch share: the last nodes and partitions, and the last full list of jobs."""
+
+    def __init__(
+        self,
+        calls: SlurmCalls,
+        facts: Facts,
+        *,
+        me: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._calls = calls
+        self._facts = facts
+        self._me = me
+        self._clock = clock
+        self._memory = JobMemory(calls.options.cluster)
+        self._nodes: NodeList | None = None
+        self._list: list[Job] = []
+        self._list_owner: str | None = None
+        self._list_at = 0.0
+        self._list_cost = 0.0
+
+    async def nodes(self, interest: Interest) -> Fetched:
+        reservations = await lists.read_reservations(self._calls, counted=True)
+        self._nodes = await lists.read_nodes(self._calls, counted=True, reservations=reservations)
+        return Fetched(self._nodes.nodes)
+
+    async def jobs(self, interest: Interest) -> Fetched:
+        mine = interest.owner == "mine"
+        if self._nodes is None:
+            self._nodes = await lists.read_nodes(self._calls)
+        jobs = await self._current(mine)
+        elements = await self._expanded(interest)
+        queues: Sequence[Queue] = self._nodes.partitions
+        if not mine:
+            queues = await asyncio.to_thread(with_counts, queues, jobs)
+        metrics = totals(self._calls.options.cluster, jobs, queues, self._nodes.nodes, at=datetime.now(UTC))
+        rows: list[Row] = [*jobs, *elements, *queues, metrics]
+        return Fetched(rows, note=_OWN if mine else "")
+
+    async def _current(self, mine: bool) -> list[Job]:
+        owner = "mine" if mine else "all"
+        if owner == self._list_owner and not mine and await self._tick_will_do():
+            ticked = await self._tick()
+            if ticked is not None:
+                return ticked
+        start = self._clock()
+        arguments = (("-u", self._me) if self._me else ("--me",)) if mine else ()
+        self._list = await lists.read_jobs(self._calls, *arguments, memory=self._memory, counted=True)
+        self._list_at = self._clock()
+        self._list_cost = self._list_at - start
+        self._list_owner = owner
+        return self._list
+
+    async def _tick_will_do(self) -> bool:
+        """Whether a full list would cost too much now, and states alone can be had."""
+        age = self._clock() - self._list_at
+        dear = self._list_cost * COST_FACTOR > JOBS_EVERY
+        return dear and age < OLDEST_LIST and (await self._facts.version()).has_job_state_only
+
+    async def _tick(self) -> list[Job] | None:
+        """The last list with the states of now, without jobs that are gone; None where new jobs have come and a full
+        list may be read again."""
+        states = await self._states()
+        known = {job.id for job in self._list}
+        new = any(id not in known for id in states)
+        if new and self._clock() - self._list_at >= COST_FACTOR * self._list_cost:
+            return None
+        self._list = [_with_state(job, states[job.id]) for job in self._list if job.id in states]
+        return self._list
+
+    async def _states(self) -> dict[str, str]:
+        """Raw state by shown id, from the controller's cheapest answer. It takes no `-a` and no `--me`."""
+        tokens = Tokens.fresh()
+        answer = await self._calls.read(
+            "squeue", "-h", "--only-job-state", "-t", "all", "-O", tokens.long_format(TICK_FIELDS), counted=True
+        )
+        rows = (fields_of(record, len(TICK_FIELDS), "squeue") for record in tokens.records(answer, "squeue"))
+        return {clean(shown, 256): clean(state, 64) for shown, state in rows}
+
+    async def _expanded(self, interest: Interest) -> list[Job]:
+        """The elements of folded arrays that are looked at in detail."""
+        folded = [ref.id for ref in interest.detail if ref.kind == "job" and "_[" in ref.id]
+        if not folded:
+            return []
+        bases = ",".join(dict.fromkeys(parse_id(id).base for id in folded))
+        known = {job.id for job in self._list}
+        return [job for job in await lists.read_jobs(self._calls, "-r", "-j", bases) if job.id not in known]
+
+
+def _with_state(job: Job, raw: str) -> Job:
+    """The job in its new state; times and reason of before are no longer true and go."""
+    if raw == job.raw_status:
+        return job
+    return job._replace(status=job_status(raw), raw_status=share(raw) or "", reason=None)
