@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -56,12 +55,13 @@ class ConsoleApp(App[int]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return dict(DEFAULTS)
 
+    def wrote(self, seconds: float) -> None:
+        """The driver wrote to the terminal, and it took so long."""
+        self.link.wrote(seconds)
+
     # -- from start to end ------------------------------------------------------------------------------------------
 
     async def on_mount(self) -> None:
-        if self._driver is not None:
-            timed = self.link.measure(self._driver.write, time.monotonic)
-            self._driver.write = timed  # type: ignore[method-assign, assignment]
         self.push_screen(MainScreen(self))
         self.call_after_refresh(self._start)
         for number in (signal.SIGHUP, signal.SIGTERM):
@@ -155,6 +155,7 @@ def run_app(config: Config, *, cluster: str | None = None) -> int:
 
     The terminal is given back before writes in flight are waited for.
     """
+    from console.driver import ConsoleDriver
     from console.engine import Engine
 
     engine = Engine(config)
@@ -164,7 +165,7 @@ def run_app(config: Config, *, cluster: str | None = None) -> int:
         engine = Engine(config)
 
     async def main() -> int:
-        app = ConsoleApp(engine)
+        app = ConsoleApp(engine, ConsoleDriver)
         try:
             left_with = await app.run_async(mouse=config.mouse)
             return left_with if left_with is not None else (app.return_code or 0)  # 1 after a crash

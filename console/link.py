@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 SLOW_WRITE = 0.05  # seconds in one write after which the terminal counts as slow
 LONGEST = 5.0  # seconds between two paintings at most
 
@@ -29,23 +27,9 @@ class Link:
             if self._quick >= 20:
                 self._factor, self._quick = self._factor // 2, 0
 
-    def pace(self, tick: float) -> float:
-        """Seconds between paintings, for a tick of so many."""
-        return min(LONGEST, tick * self._factor)
-
-    def due(self, now: float, pace: float) -> bool:
-        """Whether it is time to paint again, at a pace slower than the tick."""
+    def due(self, now: float, gap: float) -> bool:
+        """Whether it is time to paint again, where paintings are at least `gap` seconds apart on a quick link."""
         if now < self._next:
             return False
-        self._next = now + pace
+        self._next = now + min(LONGEST, gap * self._factor)
         return True
-
-    def measure(self, write: Callable[[str], None], clock: Callable[[], float]) -> Callable[[str], None]:
-        """`write`, timed."""
-
-        def timed(data: str) -> None:
-            start = clock()
-            write(data)
-            self.wrote(clock() - start)
-
-        return timed

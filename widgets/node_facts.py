@@ -19,7 +19,7 @@ COLOURS: Mapping[str, str] = {
 LOAD_FIRST = ("r1m", "r15s", "r15m", "ut", "1m", "cpu")
 
 
-def load(node: Node, limit: int = 4) -> str:
+def load(node: Node, limit: int = 3) -> str:
     """The load as the backend gives it: a number, or the first few of its indices."""
     value = node.extensions.get("load", node.extensions.get("cpu_load"))
     if value is None:
@@ -33,7 +33,7 @@ def load(node: Node, limit: int = 4) -> str:
 def node_content(node: Node, mark: str | None, now: datetime, width: int) -> Content:
     """Five lines in two columns."""
     beat = age(node.heartbeat_time, now)
-    quota = UNKNOWN if node.slots_quota is None else str(node.slots_quota)
+    quota = "no limit" if node.slots_quota is None else str(node.slots_quota)
     state = f"{NODE_LETTERS.get(node.status, '?')} {node.status}" + (f", {mark}" if mark else "")
     memory = used_sizes(node)
     rows = [

@@ -33,7 +33,8 @@ from widgets.table import RecordTable
 if TYPE_CHECKING:
     from console.app import ConsoleApp
 
-TICK = 0.25
+TICK = 0.05  # seconds between looks at the store: a lone event is painted soon
+GAP = 0.2  # seconds between two paintings at least: a stream of events is painted in batches
 SORTS: dict[str, tuple[Sort, ...]] = {
     "job": (Sort("submission_time", descending=True), Sort("status"), Sort("name"), Sort("owner"), Sort("queue"),
             Sort("cores", descending=True), Sort("id")),
@@ -61,6 +62,7 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
         self._moment = Moment(self._store.now(), self._store.marked)
         self._active = "jobs"
         self._paused = False
+        self._painted = -1
 
     def compose(self) -> ComposeResult:
         yield Container(*(board.pane for board in self.boards.values()), id="panes")
@@ -105,15 +107,14 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
 
     def tick(self) -> None:
         """Show what changed. Under a dialog nothing is painted: each change there would repaint the whole screen."""
-        pace = self._host.link.pace(TICK)
-        if pace > TICK and not self._host.link.due(time.monotonic(), pace):
-            return
-        if not self.is_active:
-            return
         now = self._store.now().replace(microsecond=0)
+        fresh = self._store.revision != self._painted or now != self._moment.now
+        clock = time.monotonic()
+        if not self.is_active or not fresh or not self._host.link.due(clock, GAP):
+            return
+        self._painted = self._store.revision
         if now != self._moment.now:
             self._moment = Moment(now, self._store.marked)
-        clock = time.monotonic()
         for board in self.boards.values():
             board.tick(self._moment, clock, self._paused)
         self._show_tabs()
