@@ -173,7 +173,7 @@ class JobRows:
         waits = record.get("PEND_REASON", "").strip().rstrip(";").rstrip()
         if waits and raw not in ("DONE", "RUN"):
             return self._text(waits)
-        return _FAR.get(raw)
+        return "held" if raw == HELD else _FAR.get(raw)
 
     def _extensions(
         self, record: Record, over: bool, term: str | None, limit_host: str | None, raw: str

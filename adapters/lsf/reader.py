@@ -43,8 +43,8 @@ class LsfReader:
 
     def __init__(self, session: Session, facts: Facts) -> None:
         self.cluster = session.cluster
-        self._session = session
-        self._facts = facts
+        self.session = session
+        self.facts = facts
 
     async def list_jobs(self, filter: JobFilter | None = None) -> Sequence[Job]:
         """Unfinished jobs of everybody and own jobs of the last hours, or what the filter leaves of them.
@@ -59,11 +59,11 @@ class LsfReader:
                 return []
             wanted = JobFilter(ids=tuple(ref.id for ref in refs), limit=wanted.limit)
         jobs = await self._selected(wanted)
-        found = [job for job in jobs if _matches(job, wanted, self._session.user)]
+        found = [job for job in jobs if _matches(job, wanted, self.session.user)]
         return found if wanted.limit is None else found[: wanted.limit]
 
     async def _selected(self, wanted: JobFilter) -> Sequence[Job]:
-        session, more = self._session, []
+        session, more = self.session, []
         if wanted.queue:
             more += ["-q", _word(wanted.queue)]
         if wanted.node:
@@ -84,7 +84,7 @@ class LsfReader:
     async def get_job(self, id: str) -> Job:
         """One job with everything LSF tells; from the accounting files where mbatchd has forgotten it."""
         base, index = _parse_id(id)
-        session = self._session
+        session = self.session
         found = await session.table(JOB_DETAIL, ["-a", id])
         now = session.now()
         pairs = [(JobRows(self.cluster, now, session.options.zone).job(record), record) for record in found.records]
@@ -100,27 +100,27 @@ class LsfReader:
     async def _long(self, id: str) -> JobDetail | None:
         """The long form; without it (it is more costly, and sites may hide it) the row is still worth showing."""
         with suppress(NotFound, ProtocolError):
-            details = read_details(await self._session.text(["bjobs", "-l", "-a", id]))
+            details = read_details(await self.session.text(["bjobs", "-l", "-a", id]))
             return next((detail for detail in details if detail.id == id), None)
         return None
 
     async def list_queues(self) -> Sequence[Queue]:
-        found = await self._session.table(QUEUES)
-        await self._facts.read_queues()
-        return [queue(self.cluster, record, self._facts.queues.get(record["QUEUE_NAME"])) for record in found.records]
+        found = await self.session.table(QUEUES)
+        await self.facts.read_queues()
+        return [queue(self.cluster, record, self.facts.queues.get(record["QUEUE_NAME"])) for record in found.records]
 
     async def list_nodes(self) -> Sequence[Node]:
         """Batch hosts with LIM's load; without LIM, or for hosts it does not know, the load is unknown."""
-        hosts = (await self._session.table(HOSTS)).records
+        hosts = (await self.session.table(HOSTS)).records
         loads: Sequence[Record] = ()
         with suppress(AdapterError):
-            loads = (await self._session.table(LOAD)).records
-        await self._facts.read_lims()
-        return nodes(self.cluster, hosts, loads, self._facts.lims)
+            loads = (await self.session.table(LOAD)).records
+        await self.facts.read_lims()
+        return nodes(self.cluster, hosts, loads, self.facts.lims)
 
     async def metrics(self) -> Metrics:
         jobs = await self.list_jobs()
-        return metrics(self.cluster, jobs, await self.list_queues(), await self.list_nodes(), self._session.now())
+        return metrics(self.cluster, jobs, await self.list_queues(), await self.list_nodes(), self.session.now())
 
     def job_logs(
         self,
@@ -131,32 +131,32 @@ class LsfReader:
         follow: bool = False,
     ) -> AsyncIterator[LogChunk]:
         """While it runs what `bpeek` prints, afterwards the output file."""
-        return logs.job_logs(self._session, self.get_job, id, stream, tail, since, follow)
+        return logs.job_logs(self.session, self.get_job, id, stream, tail, since, follow)
 
     async def history(self, filter: HistoryFilter | None = None) -> Sequence[Job]:
         """Finished jobs from LSF's accounting, by `bacct -l`."""
-        return await history.finished(self._session, filter or HistoryFilter(mine=True))
+        return await history.finished(self.session, filter or HistoryFilter(mine=True))
 
     async def whoami(self) -> Identity:
         """LSF knows people by their Unix account; it does not tell who is an administrator."""
-        return Identity(self._session.user)
+        return Identity(self.session.user)
 
     async def capabilities(self) -> Capabilities:
-        return await capabilities.capabilities(self._session, self._facts)
+        return await capabilities.capabilities(self.session, self.facts)
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[Ref, Target | None]:
-        return await observe(self._session, refs)
+        return await observe(self.session, refs)
 
     async def find_intent(self, intent_id: str) -> Sequence[Ref]:
         """Own jobs whose description holds the intent's id: the job, or the array as a whole."""
         mark = f"{INTENT_MARK}{intent_id}"
-        found = await self._session.table(DESCRIPTIONS, own_selection(self._session))
+        found = await self.session.table(DESCRIPTIONS, own_selection(self.session))
         refs: dict[str, Ref] = {}
-        if self._session.dialects[DESCRIPTIONS].tier == "C":
+        if self.session.dialects[DESCRIPTIONS].tier == "C":
             ids = await self._described(mark)
-            jobs: Iterable[Job] = await read_jobs(self._session, ["-a", *ids]) if ids else ()
+            jobs: Iterable[Job] = await read_jobs(self.session, ["-a", *ids]) if ids else ()
         else:
-            rows = JobRows(self.cluster, self._session.now(), self._session.options.zone)
+            rows = JobRows(self.cluster, self.session.now(), self.session.options.zone)
             jobs = [rows.job(record) for record in found.records if mark in record.get("JOB_DESCRIPTION", "")]
         for job in jobs:
             base = job.array.id if job.array else job.id
@@ -166,13 +166,13 @@ class LsfReader:
     async def _described(self, mark: str) -> list[str]:
         """The same where ``-o`` cannot tell descriptions: from the long form of own jobs."""
         try:
-            text = await self._session.text(["bjobs", "-l", *own_selection(self._session)])
+            text = await self.session.text(["bjobs", "-l", *own_selection(self.session)])
         except NotFound:
             return []
         return [detail.id for detail in read_details(text) if mark in detail.fields.get("Job Description", "")]
 
     def watch(self, interest: InterestCell) -> AsyncIterator[WatchItem]:
-        return LsfWatch(self._session, self._facts).run(interest)
+        return LsfWatch(self.session, self.facts).run(interest)
 
     async def close(self) -> None:
         """Nothing is held open between two commands."""

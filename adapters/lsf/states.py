@@ -16,7 +16,7 @@ JOB_STATES: Final[dict[str, JobStatus]] = {
     "PROV": "pending",  # dispatched to a host that is being powered on
     "WAIT": "pending",  # member of a chunk job, waits for its turn
     "FWD_PEND": "pending",  # forwarded to another cluster
-    "PSUSP": "suspended",  # held: suspended while pending
+    "PSUSP": "pending",  # held: suspended before it started; the row says so as its reason
     "RUN": "running",
     "USUSP": "suspended",
     "SSUSP": "suspended",
