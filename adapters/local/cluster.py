@@ -127,8 +127,9 @@ class Cluster:
         used, self.access.used = self.access.used, {}
         await self.db.write(lambda tx: housekeeping.note_used(tx, used))
         settings = self.settings
-        while await self.db.write(lambda tx: housekeeping.retire(tx, settings)):
-            await asyncio.sleep(0.05)
+        more = True
+        while more:
+            more = await self.db.write(lambda tx: housekeeping.retire(tx, settings))
 
 
 async def _every(run: Callable[[], Awaitable[Any]], period: float) -> None:

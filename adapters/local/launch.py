@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from adapters.local import tokens
 from adapters.local.problem import StartError
 from adapters.local.seed import ADMIN_KEY, JOIN_TOKEN
 
@@ -125,9 +126,8 @@ class EmbeddedCluster:
 
     def _write_config(self) -> None:
         lines = ["version = 1", 'default_cluster = "demo"', "", "[clusters.demo]", 'type = "native"',
-                 f'url = "{self.url}"', f'token_file = "{self.admin_key_file}"', ""]  # fmt: skip
-        with open(os.open(self.config, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write("\n".join(lines))
+                 f'url = "{self.url}"', f'token_file = "{self.admin_key_file}"']  # fmt: skip
+        tokens.write_secret(self.config, "\n".join(lines))
 
     def stop(self) -> None:
         """End everything: politely, then by force; then wait for supervisors and jobs to be gone."""

@@ -25,13 +25,15 @@ def job_row(job: sqlite3.Row) -> dict[str, Any]:
         "nodes": [job["node"]] if job["node"] else None, "cores": job["cores"], "gpus": job["gpus"] or None,
         "mem": job["mem"], "runlimit": job["run_limit"], "starttime": iso(job["started"]), "endtime": iso(job["ended"]),
         "exitcode": job["exit_code"], "signal": job["signal"], "endedby": job["ended_by"],
-        "pendreason": job["reason"], "depends": json.loads(job["depends"]) if job["depends"] else None, "priority": job["priority"],
+        "pendreason": job["reason"], "depends": json.loads(job["depends"]) if job["depends"] else None,
+        "priority": job["priority"],
         "arrayid": job["array_id"], "arrayindex": job["array_index"],
     }  # fmt: skip
     if job["array_size"] is not None:
         throttle = f"%{job['array_limit']}" if job["array_limit"] else ""
         row |= {
-            "arrayid": job["id"], "arrayrange": (job["array_range"] or "") + throttle, "arraysize": job["array_size"],
+            "arrayid": job["id"],
+            "arrayrange": job["array_range"] + throttle if job["array_range"] else None, "arraysize": job["array_size"],
             "arraypending": job["array_left"], "arrayrunning": job["array_active"], "arraydone": job["array_done"],
             "arrayexit": job["array_exit"],
         }  # fmt: skip

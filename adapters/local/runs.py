@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import getpass
+import importlib.resources
 import json
 import os
 import pwd
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adapters.local import supervisor as supervised
+from adapters.local import processes
 
 INHERITED = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
 ORPHAN_REPORTS = 90.0  # seconds in which a supervisor without a worker tries to tell the server
@@ -116,7 +117,29 @@ def environment(task: dict[str, Any], who: dict[str, Any], gpus: list[int]) -> d
     }  # fmt: skip
     if gpus:
         job["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, gpus))
-    return {"PATH": "/usr/local/bin:/usr/bin:/bin"} | own | job | task["env"] | {"PILOTHOUSE_LEASE": task["lease"]}
+    asked: dict[str, str] = task["env"]
+    return {"PATH": "/usr/local/bin:/usr/bin:/bin"} | own | job | asked | {"PILOTHOUSE_LEASE": task["lease"]}
+
+
+PROGRAM = ("supervisor.py", "processes.py", "jobstart.py")
+START = """import sys
+from adapters.local.supervisor import main
+sys.exit(main(sys.argv[1]))
+"""
+
+
+def install_program(folder: Path) -> Path:
+    """Write the supervisor's program, which needs a plain folder (we may be one file) and this version for as long
+    as the worker lives (an upgrade may replace ours). Returns the file to run."""
+    package = folder / "adapters" / "local"
+    package.mkdir(parents=True, exist_ok=True)
+    for empty in (folder / "adapters" / "__init__.py", package / "__init__.py"):
+        empty.write_text("", "utf-8")
+    source = importlib.resources.files("adapters.local")
+    for name in PROGRAM:
+        (package / name).write_bytes(source.joinpath(name).read_bytes())
+    (folder / "run.py").write_text(START, "utf-8")
+    return folder / "run.py"
 
 
 def log_file(place: Place, task: dict[str, Any], end: str) -> str:
@@ -152,7 +175,7 @@ def prepare(place: Place, run: Run, token: str) -> Path:
         "report": {"url": place.report_url, "token": token, "seconds": ORPHAN_REPORTS},
     }  # fmt: skip
     path = folder / "task.json"
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         json.dump(order, file)
     return path
 
@@ -162,7 +185,7 @@ def _argv(command: str, run: Run, who: dict[str, Any]) -> list[str]:
     if not command.startswith("#!"):
         return ["/bin/sh", "-c", command]
     path = Path(tempfile.gettempdir(), f"pilothouse-{run.lease}.sh")
-    with open(
+    with os.fdopen(
         os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o700), "w", encoding="utf-8"
     ) as file:
         file.write(command if command.endswith("\n") else command + "\n")
@@ -179,7 +202,7 @@ async def launch(place: Place, run: Run, token: str) -> None:
     try:
         with (run.folder / "supervisor.log").open("wb") as log:
             run.process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-S", str(place.program), str(path), stdin=asyncio.subprocess.DEVNULL,
+                sys.executable, "-E", "-s", "-S", str(place.program), str(path), stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE, stderr=log, pass_fds=(control_read,), process_group=0, cwd="/",
             )  # fmt: skip
     finally:
@@ -211,9 +234,9 @@ def end_group(folder: Path, lease: str) -> None:
         started = json.loads((folder / "started.json").read_text("utf-8"))
     except (OSError, ValueError):
         started = None
-    if started is not None and supervised.birth(started["pid"]) in (None, started["birth"]):
+    if started is not None and processes.birth(started["pid"]) in (None, started["birth"]):
         # a leader that is gone is no obstacle: a group's number is given to no new process while the group lasts
-        supervised.signal_group(started["pid"], signal.SIGKILL)
+        processes.signal_group(started["pid"], signal.SIGKILL)
     for pid in processes_of(lease):
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)

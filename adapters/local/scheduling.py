@@ -135,4 +135,4 @@ def _has_more(tx: Tx, job_id: int, picked: int) -> bool:
     if row is None or row["array_left"] is None:
         return False
     room_left = row["array_left"] if not row["array_limit"] else row["array_limit"] - row["array_active"]
-    return picked < min(row["array_left"], room_left)
+    return picked < min(int(row["array_left"]), int(room_left))

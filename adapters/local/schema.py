@@ -45,7 +45,8 @@ CREATE TABLE nodes (
 
 CREATE TABLE jobs (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    user TEXT NOT NULL, state TEXT NOT NULL, name TEXT NOT NULL, queue TEXT NOT NULL, project TEXT, command TEXT NOT NULL,
+    user TEXT NOT NULL, state TEXT NOT NULL, name TEXT NOT NULL, queue TEXT NOT NULL, project TEXT,
+    command TEXT NOT NULL,
     resreq TEXT, description TEXT, submitted REAL NOT NULL, started REAL, ended REAL,
     cores INTEGER NOT NULL, gpus INTEGER NOT NULL, mem INTEGER, run_limit INTEGER, priority INTEGER NOT NULL DEFAULT 50,
     ready INTEGER NOT NULL DEFAULT 0, reason TEXT,
@@ -151,7 +152,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
         raise StartError(
-            f"the database {path} has version {version}, newer than this program knows ({VERSION}): use a newer pilothouse"
+            f"the database {path} has version {version}, newer than this program knows ({VERSION}): use a newer one"
         )
     if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         raise StartError(f"{path} is a database, but none of an embedded cluster")

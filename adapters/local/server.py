@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import uvicorn
@@ -31,7 +31,7 @@ class Serve:
     folder: Path
     host: str = "127.0.0.1"
     port: int = 0
-    settings: Settings = Settings()
+    settings: Settings = field(default_factory=Settings)
     ready_fd: int | None = None
     parent_fd: int | None = None
     quiet: bool = False
@@ -87,13 +87,19 @@ async def _serve(serve: Serve, sock: socket.socket, cluster: Cluster) -> None:
         cluster.broker.close()
         cluster.release_waiters()
 
+    def orphaned() -> None:
+        if serve.parent_fd is not None:
+            loop.remove_reader(serve.parent_fd)
+        stop()
+
     with _no_handlers(server):
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop)
         if serve.parent_fd is not None:
-            loop.add_reader(serve.parent_fd, lambda: (loop.remove_reader(serve.parent_fd or 0), stop()))
+            loop.add_reader(serve.parent_fd, orphaned)
         serving = asyncio.create_task(server.serve([sock]))
-        while not server.started and not serving.done():
+        # uvicorn has no event for it; the socket accepts already, so that nobody waits for this but the announcement
+        while not server.started and not serving.done():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
         if server.started:
             _announce(serve, url_of(sock))

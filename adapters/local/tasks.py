@@ -90,7 +90,8 @@ def task(job: sqlite3.Row) -> dict[str, Any]:
     """What a worker is told of a job it is to run."""
     return {
         "task_id": job["id"], "lease": job["lease"], "attempt": job["attempt"], "user": job["user"],
-        "name": job["name"], "command": job["command"], "cores": job["cores"], "gpus": job["gpus"], "mem_mb": job["mem"],
+        "name": job["name"], "command": job["command"], "cores": job["cores"], "gpus": job["gpus"],
+        "mem_mb": job["mem"],
         "run_limit": job["run_limit"], "queue": job["queue"], "output": job["output"], "error": job["error"],
         "env": json.loads(job["env"]) if job["env"] else {}, "cwd": job["cwd"], "array_id": job["array_id"],
         "array_index": job["array_index"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 from adapters.local.problem import Problem
@@ -124,7 +125,7 @@ def parse_array(text: Any) -> tuple[Ranges, int | None]:
     if not 1 <= size <= MAX_ARRAY:
         raise Problem(422, f"an array has between 1 and {MAX_ARRAY} elements, not {size}")
     spans = sorted(ranges)
-    overlap = any(b[0] <= a[1] for a, b in zip(spans, spans[1:], strict=False))
+    overlap = any(b[0] <= a[1] for a, b in pairwise(spans))
     if overlap and len({i for a, b, c in ranges for i in range(a, b + 1, c)}) != size:
         raise Problem(422, f"array {text!r} names an index twice")
     return ranges, int(throttle) if throttle else None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import getpass
-import importlib.resources
 import os
 import signal
 import sys
@@ -117,8 +116,7 @@ class Worker:
         logs = Path(answer["logs"])
         if not os.access(logs, os.W_OK | os.X_OK):
             raise StartError(f"cannot write to the logs folder {logs}: run the worker as the user of the server")
-        program = self.work.state / "supervisor.py"
-        program.write_bytes(importlib.resources.files("adapters.local").joinpath("supervisor.py").read_bytes())
+        program = runs.install_program(self.work.state / "program")
         grace = float(answer["grace"])
         return runs.Place(self.work.state / "tasks", program, logs, grace, f"{self.client.url}/api/task/report")
 
@@ -288,14 +286,21 @@ class Worker:
             for run in list(self.active.values()):
                 run.tell({"end": "lost"} | ({} if grace is None else {"grace": grace}))
         self.stopping.clear()
-        second = asyncio.create_task(self.stopping.wait())
-        follows = asyncio.gather(*self._following, return_exceptions=True)
+        second = asyncio.create_task(self._stopped_again())
         limit = None if self.work.finish else 15.0 + (grace if grace is not None else 10.0)
-        await asyncio.wait([second, asyncio.ensure_future(follows)], timeout=limit,
-                           return_when=asyncio.FIRST_COMPLETED)  # fmt: skip
+        ended = asyncio.create_task(self._all_followed())
+        await asyncio.wait({second, ended}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
         second.cancel()
         with contextlib.suppress(ServerAway, Refused):
             await self.client.post("/api/node/heartbeat", {"instance": self.instance, "leaving": True}, timeout=2)
+
+    async def _stopped_again(self) -> None:
+        await self.stopping.wait()
+
+    async def _all_followed(self) -> None:
+        while self._following:
+            await asyncio.wait(set(self._following))
 
     async def _end_all(self) -> None:
         for run in self.active.values():
@@ -304,13 +309,20 @@ class Worker:
             task.cancel()
 
 
+def _orphaned(loop: asyncio.AbstractEventLoop, worker: Worker, fd: int | None) -> None:
+    """Who started us is gone."""
+    if fd is not None:
+        loop.remove_reader(fd)
+    worker.stopping.set()
+
+
 async def _main(work: Work) -> None:
     worker = Worker(work)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, worker.stopping.set)
     if work.parent_fd is not None:
-        loop.add_reader(work.parent_fd, lambda: (loop.remove_reader(work.parent_fd or 0), worker.stopping.set()))
+        loop.add_reader(work.parent_fd, lambda: _orphaned(loop, worker, work.parent_fd))
     await worker.run()
 
 
