@@ -12,6 +12,7 @@ from adapters.intents import (
     RequeueJob,
     ResumeJob,
     SetNodeQuota,
+    SetQueueQuota,
     SuspendJob,
     Target,
     UndrainNode,
@@ -19,6 +20,17 @@ from adapters.intents import (
 from adapters.model import Job, Node, Row
 
 _WORDS = {"set_node_quota": "quota", "set_queue_quota": "quota", "reissue_token": "new token"}
+
+
+def changed_fields(intent: Intent) -> frozenset[str]:
+    """The values of a target (`Target.values`) that the write is about to change: who confirmed has seen those."""
+    if isinstance(intent, SetNodeQuota):
+        return frozenset({"slots_quota"})
+    if isinstance(intent, ModifyJob):
+        return frozenset(intent.changes())
+    if isinstance(intent, SetQueueQuota):
+        return frozenset(intent.limits)
+    return frozenset()
 
 
 def mark_words(intent: Intent) -> str:
@@ -47,11 +59,11 @@ def target_shows(intent: Intent, was: Target, now: Target | None) -> bool | None
     if isinstance(intent, ModifyJob):
         wanted = {name: value for name, value in intent.changes().items() if name in now.values}
         return all(now.values[name] == value for name, value in wanted.items()) if wanted else None
-    return _differs(was, now)
+    return _differs(was, now) if now.ref.kind != "node" else None
 
 
 def _differs(was: Target, now: Target) -> bool | None:
-    """For intents without a state of their own in the model: anything at all that is different."""
+    """For intents without a state of their own in the model (hold, a queue's state): anything that is different."""
     if was.state != now.state or was.version != now.version:
         return True
     shared = [name for name in was.values if name in now.values]

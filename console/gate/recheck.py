@@ -9,6 +9,7 @@ from adapters.base import Reader
 from adapters.intents import Plan, Target
 from adapters.model import Ref
 from adapters.text import clean
+from console.gate.expect import changed_fields
 
 # States that differ only in how busy an object is are one class: a node that took a job is still the same node.
 _CLASS = {"idle": "up", "busy": "up"}
@@ -36,6 +37,7 @@ async def recheck(reader: Reader, plan: Plan) -> Recheck:
 def compare(plan: Plan, now: Mapping[Ref, Target | None]) -> Recheck:
     """What became of each target. `now` holds them as they were just read; None, or absent, is gone."""
     together = {target.ref for step in plan.steps if len(step.targets) > 1 for target in step.targets}
+    fields = changed_fields(plan.intent)
     gone: list[Target] = []
     changed: list[str] = []
     for was in plan.targets:
@@ -45,7 +47,7 @@ def compare(plan: Plan, now: Mapping[Ref, Target | None]) -> Recheck:
             changed.append(f"{clean(f'{was.ref.kind} {was.ref.id}', 80)} is another one by now.")
         elif found is None or _another(was, found) or (found.finished and not was.finished):
             gone.append(was)
-        elif told := _difference(was, found):
+        elif told := _difference(was, found, fields):
             changed.append(told)
     return Recheck(frozenset(target.ref for target in gone), _told(gone, now), tuple(changed))
 
@@ -55,14 +57,14 @@ def _another(was: Target, found: Target) -> bool:
     return None not in (was.ref.born, found.ref.born) and was.ref.born != found.ref.born
 
 
-def _difference(was: Target, found: Target) -> str:
+def _difference(was: Target, found: Target, fields: frozenset[str]) -> str:
     name = clean(f"{was.ref.kind} {was.ref.id}", 80)
     if was.owner != found.owner:
         return f"{name} now belongs to {clean(found.owner or 'nobody', 64)}."
     if _CLASS.get(was.state, was.state) != _CLASS.get(found.state, found.state):
         return f"{name} was {clean(was.state, 32)} and is {clean(found.state, 32)} now."
     for field, value in was.values.items():
-        if field in found.values and found.values[field] != value:
+        if field in fields and field in found.values and found.values[field] != value:
             told = (
                 f"{name}: {clean(field, 32).replace('_', ' ')} was {_shown(value)} and is {_shown(found.values[field])}"
             )
