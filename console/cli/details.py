@@ -25,6 +25,10 @@ def _pairs(fields: Mapping[str, Any], indent: str = "") -> Iterator[tuple[str, s
             if any(part is not None for part in value.values()):
                 yield indent + clean(str(name)), ""
                 yield from _pairs(value, indent + "  ")
+        elif isinstance(value, tuple | list) and all(isinstance(part, Mapping) for part in value):
+            yield indent + clean(str(name)), ""
+            for part in value:
+                yield indent + "  -", ", ".join(f"{key} {told}" for key, told in _pairs(part) if told)
         else:
             yield indent + clean(str(name)), _shown(str(name), value)
 

@@ -60,7 +60,7 @@ def run(args: Namespace) -> int:
         report([_failed("configuration", error)])
         return USAGE
     files = ", ".join(str(path) for path in config.sources) or "no file, the program's own settings"
-    report([Check("configuration", "ok", f"{files}; {len(config.clusters)} clusters")])
+    report([Check("configuration", "ok", f"{files}; clusters: {', '.join(config.clusters) or 'none'}")])
 
     async def look(engine: Engine) -> int:
         for name in clusters_of(config):
@@ -145,5 +145,5 @@ async def _cluster(cluster: Cluster) -> list[Check]:
     assert who is not None and can is not None
     live = "changes are pushed" if can.push else "it is polled"
     role = f" ({who.role})" if who.role else ""
-    told = f"{can.backend} at {took:.0f} ms; you are {who.name}{role}; {live}; {len(can.supported)} kinds of change"
+    told = f"{can.backend}, answers in {took:.0f} ms; you are {who.name}{role}; {live}"
     return [Check(name, "ok", told), *(Check(name, "note", note) for note in can.notes)]

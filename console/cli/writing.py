@@ -59,7 +59,7 @@ def refs(cluster: str, kind: Kind, ids: Sequence[str]) -> tuple[Ref, ...]:
 async def show_only(engine: Engine, intent: Intent, args: Namespace) -> int:
     """What would be sent; nothing is."""
     prepared = await engine.gate.prepare(intent)
-    await engine.gate.decline(prepared)
+    await engine.gate.decline(prepared, "dry run")
     if args.json:
         emit_json(plan_record(prepared) | {"sent": False})
     else:

@@ -225,7 +225,7 @@ def test_audit_commands(run: Run, state_dir: Path, capsys: pytest.CaptureFixture
 def test_doctor_says_what_is_wrong(run: Run, backend: MemoryBackend, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("doctor") == 0
     told = capsys.readouterr().out
-    assert "cluster demo: memory 1" in told and "you are alice (cluster_admin)" in told
+    assert "cluster demo: memory 1, answers in " in told and "you are alice (cluster_admin)" in told
     backend.error = Unreachable("nothing answers", "Start it.")
     assert run("doctor", "--json") == 3
     checks = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
