@@ -61,7 +61,7 @@ def configure_worker(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--token-file", type=Path, required=True, metavar="FILE",
                         help="the node's token, or the join token of the cluster")  # fmt: skip
     parser.add_argument("--slots", type=number(0, 100_000), metavar="N",
-                        help="slots to give out (default: DCTS_MAX_SLOTS of the environment, or the cores)")  # fmt: skip
+                        help="slots to give out (default: DCTS_MAX_SLOTS in the environment, or cores)")  # fmt: skip
     parser.add_argument("--gpus", type=number(0, 64), default=0, metavar="N", help="GPUs to give out (default: 0)")
     parser.add_argument("--state", type=Path, metavar="DIR", help="folder for tasks and the node's token")
     parser.add_argument("--finish", action="store_true", help="on SIGTERM let running jobs end instead of handing back")
