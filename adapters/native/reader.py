@@ -28,8 +28,9 @@ from adapters.base import (
 )
 from adapters.events import EventStream, Limits
 from adapters.intents import Target
+from adapters.keys import ApiKey
 from adapters.model import Job, Metrics, Node, Queue, Ref
-from adapters.native import probe, rows, wire
+from adapters.native import keys, probe, rows, wire
 from adapters.native.answers import RawRow, row_of, rows_of, unwrap
 from adapters.native.follower import NoEventsError
 from adapters.native.listing import JobLister, history_query
@@ -176,6 +177,12 @@ class NativeReader:
                 yield chunk
         finally:
             await pieces.aclose()
+
+    async def list_keys(self) -> Sequence[ApiKey]:
+        """The API keys, without their secrets: `adapters.keys.KeyReader`."""
+        what = "Listing API keys"
+        answer = await self._transport.get(wire.KEYS, what=what)
+        return [keys.key(row) for row in rows_of(answer.data, wire.KEY_FIELDS, what)]
 
     # -- who and what ------------------------------------------------------------------------------------------------
 
