@@ -13,9 +13,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+
+if TYPE_CHECKING:
+    from adapters.local.launch import EmbeddedCluster
+
+pytest_plugins = ("tests.audit_proof",)
 
 RUN_MARK = "PILOTHOUSE_TEST_RUN"
 _HOME = Path(tempfile.mkdtemp(prefix="pilothouse-tests-"))
@@ -121,3 +127,15 @@ def state_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir(mode=0o700)
     monkeypatch.setenv("PILOTHOUSE_STATE_DIR", str(folder))
     return folder
+
+
+@pytest.fixture(scope="session")
+def embedded_cluster() -> Iterator[EmbeddedCluster]:
+    """A real embedded cluster for the whole run: one server, two workers of 4 slots (node1, node2).
+
+    Tests that share it leave it as it was: no quota, no drained node, no job of theirs that goes on.
+    """
+    from adapters.local.launch import launch
+
+    with launch(workers=2, slots=4) as cluster:
+        yield cluster
