@@ -203,11 +203,11 @@ class EventStream:
         except httpx.ReadTimeout as error:
             raise Unavailable(f"Nothing was heard on the event stream for {limits.silence:.0f} s.") from error
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
-            raise Unreachable(f"No connection for the event stream: {clean(str(error), 200)}.") from error
+            raise Unreachable(f"No connection for the event stream: {_said(error)}.") from error
         except SSEError as error:
-            raise ProtocolError(f"The events are no event stream: {clean(str(error), 200)}") from error
+            raise ProtocolError(f"The events are no event stream: {_said(error)}") from error
         except (httpx.HTTPError, httpx.StreamError) as error:
-            raise Unavailable(f"The event stream was cut: {clean(str(error) or type(error).__name__, 200)}.") from error
+            raise Unavailable(f"The event stream was cut: {_said(error)}.") from error
 
     async def _check(self, response: httpx.Response) -> None:
         """Raise for an answer that is no stream of events."""
@@ -253,6 +253,11 @@ class EventStream:
         # resets need not have anything else to say.
         if event.data or event.event == "reset":
             yield Event(event.id or None, event.event, event.data)
+
+
+def _said(error: Exception) -> str:
+    """What a library says of a failure, without a full stop, so that it can stand within a sentence."""
+    return clean(str(error) or type(error).__name__, 200).rstrip(".")
 
 
 async def _greeting(guard: _Guard, first: asyncio.Future[Any]) -> None:

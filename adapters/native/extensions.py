@@ -10,8 +10,8 @@ JOB_EXTENSIONS: Mapping[str, str] = MappingProxyType(
         "project": "project the job is accounted to",
         "command": "what the job runs",
         "resreq": "resource requirement as it was written",
-        "description": "what its owner wrote about it",
-        "priority": "higher starts earlier within a queue",
+        "description": "what its owner, or the site, wrote about it",
+        "priority": "higher goes first: jobs within their queue, queues among each other",
         "signal": "number of the signal that ended it",
         "ended_by": "who or what ended it: owner, admin, limit or system",
         "attempt": "how many times it was given to a node",
@@ -33,8 +33,8 @@ JOB_EXTENSIONS: Mapping[str, str] = MappingProxyType(
 )
 QUEUE_EXTENSIONS: Mapping[str, str] = MappingProxyType(
     {
-        "description": "what the queue is for",
-        "priority": "higher is served earlier",
+        "description": "what its owner, or the site, wrote about it",
+        "priority": "higher goes first: jobs within their queue, queues among each other",
         "max_slots": "slots that all jobs of the queue may use together",
         "user_slots": "slots that the jobs of one user may use in it",
         "suspended": "jobs held or suspended",

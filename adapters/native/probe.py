@@ -76,7 +76,7 @@ async def probe(transport: Transport) -> Found:
     return Found(
         parts=_named_parts(data),
         version=clean(str(data.get("version") or ""), 60),
-        name=clean(str(data.get("name") or data.get("product") or "native"), 60),
+        name=clean(str(data.get("server") or data.get("name") or "native"), 60),
         identity=await identity(transport),
     )
 

@@ -242,7 +242,7 @@ def quota_warnings(intent: SetNodeQuota, target: Target) -> tuple[str, ...]:
         notes.append(f"{target.label} is paused: nothing new starts there.")
     if slots is not None and used is not None and used > slots:
         notes.append(
-            f"{used} slots of {target.label} are in use: nothing is ended, and nothing starts until fewer than {slots} are."
+            f"{used} slots of {target.label} are in use: nothing is ended; nothing starts until fewer than {slots} are."
         )
     if slots is not None and total is not None and slots > total:
         notes.append(f"{target.label} has {total} slots: a quota of {slots} is stored and works as {total}.")

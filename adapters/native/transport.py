@@ -128,9 +128,7 @@ class Transport:
         try:
             return await self._fetch(url, what)
         except httpx.HTTPError as error:
-            raise Unavailable(
-                f"{what}: the connection broke: {clean(str(error) or type(error).__name__, 200)}."
-            ) from error
+            raise Unavailable(f"{what}: the connection broke: {_said(error)}.") from error
 
     async def _fetch(self, url: httpx.URL, what: str) -> tuple[int, bytes]:
         """Status and whole body of a GET. Raises AdapterError, or httpx's error for a connection that broke."""
@@ -145,7 +143,7 @@ class Transport:
                 "It is asked again by itself where the pane is live.",
             ) from error
         except (httpx.DecodingError, httpx.TooManyRedirects) as error:
-            raise ProtocolError(f"{what}: {clean(str(error), 200)}") from error
+            raise ProtocolError(f"{what}: {_said(error)}") from error
 
     async def opens_stream(self, path: str) -> bool:
         """Whether a GET is answered by a stream of events; it is closed again at once. Raises Unreachable."""
@@ -162,7 +160,7 @@ class Transport:
     def unreachable(self, error: Exception) -> Unreachable:
         """No connection: nothing was sent."""
         where = f"{self.base.scheme}://{self.base.netloc.decode('ascii')}"
-        why = clean(str(error) or type(error).__name__, 200)
+        why = _said(error)
         return Unreachable(f"{where} cannot be reached: {why}", "Is the server up, and the url of this cluster right?")
 
     async def send(self, request: HttpRequest, what: str) -> Answer:
@@ -202,10 +200,15 @@ def _settled(status: int, body: bytes, what: str) -> Answer:
         raise UnknownOutcome(error.message, "Look at it before doing it again.") from error
 
 
+def _said(error: Exception) -> str:
+    """What a library says of a failure, without a full stop, so that it can stand within a sentence."""
+    return clean(str(error) or type(error).__name__, 200).rstrip(".")
+
+
 def _lost(error: Exception) -> str:
     if isinstance(error, httpx.TimeoutException):
         return "no answer came in time; it may have been done or not."
-    detail = clean(str(error) or type(error).__name__, 200)
+    detail = _said(error)
     return f"the answer was lost ({detail}); it may have been done or not."
 
 

@@ -124,7 +124,8 @@ async def test_what_is_not_there_is_not_found(harness: Harness) -> None:
 
 async def test_observe_tells_states_and_absence(harness: Harness) -> None:
     await harness.populate()
-    job = next(job for job in await harness.reader.list_jobs() if job.finished)
+    job = next((job for job in await harness.reader.list_jobs() if job.finished), None)
+    assert job is not None, "the world of this harness has no finished job"
     node = (await harness.reader.list_nodes())[0]
     gone = job.ref._replace(id="999999999", born=None)
     seen = await harness.reader.observe([job.ref, node.ref, gone])
