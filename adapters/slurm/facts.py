@@ -107,7 +107,7 @@ class Facts:
         """Who we are and what we may do. Without an answer of slurmdbd only root and Slurm's own user are known."""
         if self._person is not None:
             return self._person
-        name = login_name()
+        name = self._calls.options.login or login_name()
         try:
             person = await self._ask(name)
         except AdapterError:

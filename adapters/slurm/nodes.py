@@ -81,10 +81,11 @@ def _node(lines: Sequence[dict[str, str]], cluster: str, held: NodeReservations 
     memory, allocated = values.number(line["Memory"]), values.number(line["AllocMem"])
     threads = values.number(line["Threads"]) or 1
     gpus = values.gpus_of_gres(line["Gres"]) if line["Gres"] not in values.NOTHING else 0
+    status = node_status(line["StateComplete"])
     quota = held.quota(total, threads) if held is not None and total is not None else None
     return Node(
         name=clean(line["NodeList"], 256),
-        status=node_status(line["StateComplete"]),
+        status="busy" if status == "idle" and used else status,
         cores_total=total,
         cores_used=used,
         memory_bytes_total=None if memory is None else memory * _MIB,

@@ -23,7 +23,8 @@ class SlurmOptions:
         slurm_conf: path of slurm.conf; None keeps SLURM_CONF of the environment, else Slurm's default.
         slurm_cluster: Slurm's name of the cluster (`-M`), for hosts that reach several.
         bin_dir: folder of the commands, before those of PATH.
-        owner: whose jobs "mine" are, where not the person who runs this.
+        owner: whose jobs "mine" are, where not of the account the commands run as.
+        login: the account the commands run as, where the folder's commands change it (`sudo -u`).
         read_timeout, write_timeout: seconds.
         quota_wait: seconds that a step of a quota waits for cores to fall free.
     """
@@ -33,6 +34,7 @@ class SlurmOptions:
     slurm_cluster: str | None = None
     bin_dir: str | None = None
     owner: str | None = None
+    login: str | None = None
     read_timeout: float = READ_TIMEOUT
     write_timeout: float = WRITE_TIMEOUT
     quota_wait: float = 600.0

@@ -55,7 +55,7 @@ class SlurmReader:
     @property
     def me(self) -> str:
         """Whose jobs "mine" are."""
-        return self.calls.options.owner or login_name()
+        return self.calls.options.owner or self.calls.options.login or login_name()
 
     async def list_jobs(self, filter: JobFilter | None = None) -> list[Job]:
         """Jobs that the controller knows: those of the last minutes too, after their end. Arrays stay folded but for

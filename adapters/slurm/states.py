@@ -63,12 +63,13 @@ def job_state_of_list(words: list[str]) -> tuple[JobStatus, str]:
 
 
 _DOWN = frozenset(
-    {"down", "error", "fail", "failing", "failg", "future", "inval", "not_responding", "no_respond", "powered_down",
+    {"down", "error", "fail", "failing", "failg", "future", "inval", "powered_down",
      "powering_down", "power_down", "reboot", "reboot_issued", "unk", "dynamic_future"}
 )  # fmt: skip
 _DRAIN = frozenset({"drain", "drained", "draining", "drng", "maint", "blocked"})
 _BUSY = frozenset({"allocated", "alloc", "mixed", "mix", "completing", "comp"})
 _IDLE = frozenset({"idle", "planned", "reserved", "resv", "cloud", "powering_up", "power_up", "reboot_requested"})
+_SILENT = frozenset({"not_responding", "no_respond"})
 _NODE_ORDER: tuple[tuple[NodeStatus, frozenset[str]], ...] = (
     ("down", _DOWN), ("drain", _DRAIN), ("busy", _BUSY), ("idle", _IDLE),
 )  # fmt: skip
@@ -77,11 +78,14 @@ _SUFFIXES = "*~#!%$@^-"
 
 def node_status(raw: str) -> NodeStatus:
     """The status of ``mixed+drain``, ``down*``, ``idle+planned``: what keeps jobs away comes first. A node that Slurm
-    has powered down to save energy is idle: it is started for the next job."""
+    has powered down to save energy is idle: it is started for the next job. One that does not respond, but is not
+    called down yet, is unknown: so is each node for a moment after it was undrained."""
     words = [word.strip(_SUFFIXES).lower() for word in raw.replace(",", "+").split("+")]
-    if words[0] in ("idle", "cloud") and not {"drain", "down", "not_responding", "fail"} & set(words):
+    if words[0] in ("idle", "cloud") and not {"drain", "down", "fail"} & set(words):
         words = [word for word in words if word not in ("powered_down", "powering_down", "power_down")]
-    return next((status for status, names in _NODE_ORDER if names.intersection(words)), "unknown")
+    status: NodeStatus = next((status for status, names in _NODE_ORDER if names.intersection(words)), "unknown")
+    silent = _SILENT.intersection(words) or raw.endswith("*")
+    return "unknown" if silent and status in ("busy", "idle") else status
 
 
 QUEUE_STATES: Mapping[str, QueueStatus] = {

@@ -1,0 +1,183 @@
+"""A real Slurm cluster of this machine's own packages on loopback, for tests: eight nodes, five users, accounting.
+
+Needs root and Debian with the packages that `.ci/run` installs; `why_not` says what is missing. The scripts beside
+this file start, fill and stop it; everything lives in one folder and goes with it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+USERS = ("alice", "bob", "carol", "dave", "oper")
+PROGRAMS = ("slurmctld", "slurmd", "slurmdbd", "slurmrestd", "munged", "mariadbd", "squeue", "sbatch", "jq", "curl")
+COMMANDS = ("squeue", "sinfo", "sbatch", "scancel", "scontrol", "sacct", "sacctmgr")
+_PORTS = 20
+
+
+def why_not() -> str | None:
+    """Why no cluster can be started here; None where it can."""
+    if os.geteuid() != 0:
+        return "a real Slurm needs root (its daemons run as several users)"
+    if not Path("/etc/debian_version").exists():
+        return "the rig uses Debian's Slurm packages"
+    path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+    missing = [name for name in PROGRAMS if shutil.which(name, path=path) is None]
+    return f"not installed: {', '.join(missing)} (.ci/run installs them)" if missing else None
+
+
+def free_ports() -> int:
+    """The first of `_PORTS` consecutive ports on loopback that are free now."""
+    for base in range(21000, 29000, _PORTS):
+        with suppress(OSError):
+            for port in range(base, base + _PORTS):
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", port))
+            return base
+    raise RuntimeError("no free range of ports")
+
+
+def until(condition: Callable[[], object], seconds: float = 30.0, what: str = "the condition") -> None:
+    """Look again and again until `condition` holds; AssertionError after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not come true within {seconds:g} s"
+        time.sleep(0.1)
+
+
+@dataclass(frozen=True)
+class Rig:
+    """A running cluster. Commands run as one of its users; daemons can be frozen, ended and started again."""
+
+    folder: Path
+    rest_url: str
+
+    def environment(self) -> dict[str, str]:
+        """What a command needs to find the cluster."""
+        path = f"{self.folder}/bin:{os.environ.get('PATH', os.defpath)}:/usr/sbin"
+        return {"PATH": path, "SLURM_CONF": f"{self.folder}/etc/slurm.conf", "HOME": "/root", "LANG": "C.UTF-8"}
+
+    def bin_dir(self, user: str) -> Path:
+        """A folder of Slurm's commands that run as `user`."""
+        folder = self.folder / "as" / user
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            for name in COMMANDS:
+                real = shutil.which(name, path=self.environment()["PATH"])
+                lines = ["#!/bin/sh", f"export HOME={self.folder}/home/{user} USER={user} LOGNAME={user}"]
+                lines.append(f'exec setpriv --reuid={user} --regid={user} --init-groups -- {real} "$@"')
+                (folder / name).write_text("\n".join(lines) + "\n")
+                (folder / name).chmod(0o755)
+        return folder
+
+    def run(self, user: str, *argv: str, stdin: bytes | None = None, check: bool = True) -> bytes:
+        """Standard output of a command run as `user`, behind the adapter's back."""
+        environment = self.environment()
+        environment["PATH"] = f"{self.bin_dir(user)}:{environment['PATH']}" if user != "root" else environment["PATH"]
+        done = subprocess.run(argv, env=environment, input=stdin, capture_output=True, timeout=60, check=False,
+                              cwd=self.folder / "out")  # fmt: skip
+        if check and done.returncode:
+            raise AssertionError(f"{' '.join(argv)}: rc {done.returncode}: {done.stderr.decode('utf-8', 'replace')}")
+        return done.stdout
+
+    def submit(self, user: str, *arguments: str, wrap: str = "sleep 600") -> str:
+        """The id of a new small job."""
+        answer = self.run(user, "sbatch", "--parsable", "-o", "/dev/null", "--mem=20", *arguments, "--wrap", wrap)
+        return answer.decode().strip().split(";")[0]
+
+    def state(self, job: str) -> str:
+        """The job's state, empty where the controller does not know it."""
+        return self.run("root", "squeue", "-h", "-a", "-t", "all", "-j", job, "-o", "%T", check=False).decode().strip()
+
+    def until_state(self, job: str, state: str, seconds: float = 30.0) -> None:
+        until(lambda: self.state(job) == state, seconds, f"job {job} {state}")
+
+    def pid(self, daemon: str) -> int:
+        return int((self.folder / "run" / f"{daemon}.pid").read_text())
+
+    @contextmanager
+    def frozen(self, daemon: str = "slurmctld") -> Iterator[None]:
+        """The daemon accepts connections and answers nothing."""
+        os.kill(self.pid(daemon), signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.pid(daemon), signal.SIGCONT)
+            self.until_up()
+
+    @contextmanager
+    def stopped(self, daemon: str) -> Iterator[None]:
+        """The daemon (slurmctld, slurmdbd or munged) is down, and up again afterwards."""
+        pid = self.pid(daemon)
+        os.kill(pid, signal.SIGTERM)
+        until(lambda: not _runs(pid), 30, f"{daemon} ended")
+        try:
+            yield
+        finally:
+            self._start(daemon)
+            self.until_up()
+
+    def _start(self, daemon: str) -> None:
+        as_host = ("unshare", "--uts", "sh", "-c", 'hostname ctl0; exec "$@"', "_")
+        folder = self.folder
+        argv: Sequence[str] = (daemon,)
+        if daemon == "munged":
+            argv = ("setpriv", "--reuid=munge", "--regid=munge", "--clear-groups", "munged", "--force",
+                    f"--key-file={folder}/etc/munge.key", f"--socket={folder}/run/munge.sock",
+                    f"--pid-file={folder}/run/munged.pid", f"--log-file={folder}/log/munged.log",
+                    f"--seed-file={folder}/run/munged.seed")  # fmt: skip
+        subprocess.run([*as_host, *argv], env=self._daemon_environment(), check=True, timeout=30,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+
+    def _daemon_environment(self) -> dict[str, str]:
+        return {**os.environ, **self.environment()}
+
+    def until_up(self) -> None:
+        """The controller answers and the accounting too."""
+        for argv in (("scontrol", "ping"), ("sacctmgr", "-n", "show", "cluster")):
+            until(lambda argv=argv: self._succeeds(*argv), 60, " ".join(argv))  # type: ignore[misc]
+
+    def _succeeds(self, *argv: str) -> bool:
+        done = subprocess.run(argv, env=self.environment(), capture_output=True, timeout=60, check=False)
+        return done.returncode == 0 and b"DOWN" not in done.stdout
+
+    def fill(self, *, quick: bool = True) -> dict[str, str]:
+        """Jobs in every state that can be made quickly; label -> id."""
+        argv = [str(HERE / "fill.sh"), str(self.folder), *(["--quick"] if quick else [])]
+        subprocess.run(argv, env=self._daemon_environment(), check=True, capture_output=True, timeout=240)
+        lines = (self.folder / "out" / "jobs.tsv").read_text().splitlines()
+        return dict(line.split("\t")[:2] for line in lines if "\t" in line)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@contextmanager
+def running_rig(folder: Path, *, root: Path | None = None, settings: dict[str, str] | None = None) -> Iterator[Rig]:
+    """A cluster in `folder`, with the packages of this machine or of the Debian tree `root`; gone afterwards."""
+    base = free_ports()
+    environment = {**os.environ, "SLURMRIG_PORT": str(base), **(settings or {})}
+    arguments = [str(folder)] + ([str(root)] if root else [])
+    try:
+        done = subprocess.run([str(HERE / "up.sh"), *arguments], env=environment, capture_output=True, timeout=180)
+        if done.returncode:
+            raise RuntimeError(f"the rig did not start: {done.stderr.decode('utf-8', 'replace')[-2000:]}")
+        yield Rig(folder, f"http://127.0.0.1:{base + 2}")
+    finally:
+        subprocess.run(
+            [str(HERE / "down.sh"), str(folder), "--wipe"], env=environment, capture_output=True, timeout=120
+        )
