@@ -103,7 +103,8 @@ def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | Non
 class Database:
     """The database in a folder, for one event loop. Raises StartError on opening.
 
-    `committed` is called in the event loop after each commit, with the effects of each write, in order.
+    `loop` is bound by `start`. `committed` is called in the event loop after each commit, with the effects of each
+    write, in order.
     """
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time, readers: int = 2) -> None:
@@ -113,13 +114,13 @@ class Database:
         self._local = threading.local()
         self._read_connections: list[sqlite3.Connection] = []
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="read")
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._write_loop, name="write", daemon=True)
         self.committed: Callable[[Effects], None] = lambda effects: None
 
     def start(self) -> None:
         """Bind to the running event loop and start writing."""
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._thread.start()
 
     def now_sync(self, run: Callable[[Tx], T]) -> T:
@@ -136,8 +137,8 @@ class Database:
 
     async def write(self, run: Callable[[Tx], T]) -> T:
         """Run in the writer thread, within a transaction. What it raises is raised here, and nothing is changed."""
-        assert self._loop is not None
-        future: asyncio.Future[T] = self._loop.create_future()
+        assert self.loop is not None
+        future: asyncio.Future[T] = self.loop.create_future()
         self._queue.put(_Write(run, future))
         return await future
 
@@ -191,8 +192,8 @@ class Database:
                 self._connection.execute("ROLLBACK")
             problem = Problem(503, f"the cluster's database cannot be written: {error}")
             done = [(write, None, problem, Effects()) for write in batch]
-        assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._deliver, done)
+        assert self.loop is not None
+        self.loop.call_soon_threadsafe(self._deliver, done)
 
     def _run_one(self, write: _Write) -> tuple[Any, BaseException | None, Effects]:
         """One write in a savepoint. A database error (disk full) ends the whole batch."""

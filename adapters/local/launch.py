@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
+
 from adapters.local import tokens
 from adapters.local.problem import StartError
 from adapters.local.seed import ADMIN_KEY, JOIN_TOKEN
@@ -104,6 +106,22 @@ class EmbeddedCluster:
         self.workers[name] = self._start(name, [*options, *limits, *more], None)
         return self.workers[name]
 
+    def wait_for_workers(self) -> None:
+        """Until every worker has sent its first heartbeat. Raises StartError with what a worker said."""
+        deadline = time.monotonic() + READY_SECONDS
+        headers = {"authorization": self.admin_key}
+        with httpx.Client(base_url=self.url, headers=headers, timeout=10, trust_env=False) as http:
+            while True:
+                nodes = {node["name"]: node["status"] for node in http.get("/api/admin/nodes").json()}
+                late = [w for name, w in self.workers.items() if nodes.get(name, "offline") == "offline"]
+                if not late:
+                    return
+                gone = [worker for worker in late if worker.popen.poll() is not None]
+                if gone or time.monotonic() > deadline:
+                    worker = (gone or late)[0]
+                    raise StartError(f"the worker {worker.name} did not start: {self.said(worker)}")
+                time.sleep(0.05)
+
     def restart_server(self) -> None:
         """Start the server again on the port it had."""
         self.start_server(int(self.url.rsplit(":", 1)[1]))
@@ -165,9 +183,10 @@ def end_strays(folder: Path, deadline: float) -> None:
 
 @contextlib.contextmanager
 def launch(
-    workers: int = 3, slots: int = 8, *, names: str = "node", serve_options: tuple[str, ...] = ()
+    workers: int = 3, slots: int = 8, *, names: str = "node", serve_options: tuple[str, ...] = (), wait: bool = True
 ) -> Iterator[EmbeddedCluster]:
-    """An embedded cluster for as long as the block lasts. Raises StartError."""
+    """An embedded cluster for as long as the block lasts; with `wait` its workers have been heard of when the block
+    begins. Raises StartError."""
     folder = Path(tempfile.mkdtemp(prefix="pilothouse-"))
     parent = os.pipe()
     cluster = EmbeddedCluster(folder, serve_options=serve_options, parent=parent)
@@ -175,6 +194,8 @@ def launch(
         cluster.start_server()
         for number in range(1, workers + 1):
             cluster.start_worker(f"{names}{number}", slots)
+        if wait:
+            cluster.wait_for_workers()
         yield cluster
     finally:
         cluster.stop()

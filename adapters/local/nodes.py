@@ -94,12 +94,19 @@ def register(tx: Tx, node: sqlite3.Row, said: Registration, attempts: int) -> No
     tell(tx, node["id"])
 
 
-def heartbeat(tx: Tx, node: sqlite3.Row, body: dict[str, Any]) -> dict[str, Any]:
+def leases_of(held: Any) -> set[str]:
+    """The leases in a heartbeat's list of tasks."""
+    return {str(item.get("lease", "")) for item in held if isinstance(item, dict)} if isinstance(held, list) else set()
+
+
+def heartbeat(tx: Tx, node: sqlite3.Row, body: dict[str, Any], attempts: int) -> dict[str, Any]:
     """Take a heartbeat; the answer holds the quota and what the worker has to do. Raises Problem 409 or 422."""
     if body.get("instance", node["instance"]) != node["instance"]:
         raise Problem(409, f"another worker has registered as {node['name']} in the meantime")
     if body.get("leaving"):
         mark_down(tx, node["name"])
+        why = f"the worker of {node['name']} was stopped"
+        tasks.lose_unheld(tx, node["name"], leases_of(body.get("tasks")), why, attempts)
         return orders(tx, find(tx, node["id"]), [])
     load = body.get("load", {})
     if not isinstance(load, dict):

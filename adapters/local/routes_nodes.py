@@ -87,7 +87,8 @@ async def register(call: Call) -> Response:
 
 async def heartbeat(call: Call) -> Response:
     body = await call.body()
-    answer = await call.cluster.db.write(lambda tx: nodes.heartbeat(tx, _node(tx, call), body))
+    attempts = call.cluster.settings.attempts
+    answer = await call.cluster.db.write(lambda tx: nodes.heartbeat(tx, _node(tx, call), body, attempts))
     call.cluster.heard(call.who.name)
     return json_response(dump(answer))
 

@@ -56,6 +56,7 @@ class Worker:
         self.heard = False
         self.heard_at = time.monotonic()
         self.heartbeat_seconds, self.lease_seconds = 5.0, 60.0
+        self.leaving = False
         self.stopping = asyncio.Event()
         self.changed = asyncio.Event()
         self.meter = machine.LoadMeter()
@@ -67,7 +68,7 @@ class Worker:
     @property
     def effective(self) -> int:
         """min(quota, physical); nothing before the first heartbeat answer, nor where the node is taken out."""
-        if not self.heard or not self.enabled:
+        if not self.heard or not self.enabled or self.leaving:
             return 0
         return self.work.slots if self.quota is None else min(self.quota, self.work.slots)
 
@@ -209,10 +210,9 @@ class Worker:
         number = uuid4().hex
         while True:
             free = self.effective - self.used
-            if free <= 0 or self.stopping.is_set():
+            if free <= 0:
                 self.changed.clear()
-                if self.effective - self.used <= 0 or self.stopping.is_set():
-                    await self.changed.wait()
+                await self.changed.wait()
                 continue
             try:
                 answer = await self.client.post("/api/task/claim", {"claim": number, "slots": free})
@@ -222,7 +222,9 @@ class Worker:
             number = uuid4().hex
             for task in answer["tasks"]:
                 if task["lease"] not in self.active:
-                    await self._start(task)
+                    await self._start(task)  # also while leaving: it is ours until it is handed back
+            if self.leaving:
+                self._hand_back()
             if not answer["tasks"]:
                 await asyncio.sleep(CLAIM_PAUSE)
 
@@ -281,10 +283,8 @@ class Worker:
 
     async def _wind_down(self) -> None:
         """Let the jobs end, or hand them back: ended here and given out again."""
-        grace = self.work.stop_grace
-        if not self.work.finish:
-            for run in list(self.active.values()):
-                run.tell({"end": "lost"} | ({} if grace is None else {"grace": grace}))
+        grace, self.leaving = self.work.stop_grace, True
+        self._hand_back()
         self.stopping.clear()
         second = asyncio.create_task(self._stopped_again())
         limit = None if self.work.finish else 15.0 + (grace if grace is not None else 10.0)
@@ -293,10 +293,17 @@ class Worker:
         ended.cancel()
         second.cancel()
         with contextlib.suppress(ServerAway, Refused):
-            await self.client.post("/api/node/heartbeat", {"instance": self.instance, "leaving": True}, timeout=2)
+            body = {"instance": self.instance, "leaving": True, "tasks": [run.held() for run in self.active.values()]}
+            await self.client.post("/api/node/heartbeat", body, timeout=2)
 
     async def _stopped_again(self) -> None:
         await self.stopping.wait()
+
+    def _hand_back(self) -> None:
+        """End the jobs, so that the server gives them out again; unless they may finish."""
+        grace = self.work.stop_grace
+        for run in () if self.work.finish else list(self.active.values()):
+            run.tell({"end": "lost"} | ({} if grace is None else {"grace": grace}))
 
     async def _all_followed(self) -> None:
         while self._following:

@@ -44,7 +44,7 @@ def _run(args: Namespace) -> int:
     from adapters.local.launch import launch
     from adapters.local.workload import Workload
 
-    with launch(WORKERS, SLOTS, serve_options=("--heartbeat", "2", "--grace", "3")) as cluster, \
+    with launch(WORKERS, SLOTS, serve_options=("--heartbeat", "2", "--grace", "3"), wait=False) as cluster, \
             Workload(cluster.url, cluster.admin_key) as workload:  # fmt: skip
         if args.headless:
             place = {"url": cluster.url, "config": str(cluster.config), "admin_key_file": str(cluster.admin_key_file)}
