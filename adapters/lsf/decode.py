@@ -42,9 +42,14 @@ def text_of(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _broken(table: Table, what: str, line: str = "") -> ProtocolError:
+class Undecodable(ProtocolError):
+    """An answer that is there but not in the form that was asked for; another form may still work."""
+
+
+def broken(table: Table, what: str, line: str = "") -> Undecodable:
+    """The error for an answer that cannot be read."""
     shown = f": {clean(line.strip(), 120)}" if line else ""
-    return ProtocolError(
+    return Undecodable(
         f"{table.command} gave an answer that cannot be read ({what}{shown})",
         f"Run `{table.command}` by hand and look at what it prints.",
     )
@@ -58,14 +63,14 @@ def read_json(text: str, table: Table) -> Rows:
     head = _HEAD.search(text)
     start = _RECORDS.search(text, head.end()) if head else None
     if head is None or start is None:
-        raise _broken(table, "no JSON records", text[:200])
+        raise broken(table, "no JSON records", text[:200])
     rows = Rows()
     for line in text[: head.start()].splitlines():
         rows.note(line)
     end = _read_records(text, start.end(), table, rows)
     tail = _TAIL.match(text, end)
     if tail is None:
-        raise _broken(table, "JSON cut off", text[end : end + 80])
+        raise broken(table, "JSON cut off", text[end : end + 80])
     for line in text[tail.end() :].splitlines():
         rows.note(line)
     return rows
@@ -82,10 +87,10 @@ def _read_records(text: str, position: int, table: Table, rows: Rows) -> int:
         try:
             record, position = decode(text, position)
         except ValueError as error:
-            raise _broken(table, "invalid JSON", text[position : position + 80]) from error
+            raise broken(table, "invalid JSON", text[position : position + 80]) from error
         step = between(text, position)
         if step is None or type(record) is not dict:
-            raise _broken(table, "invalid JSON", text[position : position + 80])
+            raise broken(table, "invalid JSON", text[position : position + 80])
         if "ERROR" in record:
             rows.complaints.append(str(record["ERROR"]))
         else:
@@ -115,7 +120,7 @@ def read_delimited(text: str, table: Table, columns: Sequence[str], delimiter: s
         rows.note(line)
     else:
         if any(rows.banner):
-            raise _broken(table, "no header line", rows.banner[0])
+            raise broken(table, "no header line", rows.banner[0])
         return rows
     return _read_rows(lines, table, names, delimiter, rows)
 
@@ -155,7 +160,7 @@ def read_table(text: str, table: Table) -> Rows:
         rows.note(line)
     if not names:
         if rows.banner:
-            raise _broken(table, "no header line", rows.banner[0])
+            raise broken(table, "no header line", rows.banner[0])
         return rows
     for line in lines:
         record = _table_record(line, names, table)

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import re
 
-from adapters.base import ProtocolError
-from adapters.lsf.decode import Rows
+from adapters.lsf.decode import Rows, broken
 from adapters.lsf.tables import JOBS, Record
-from adapters.text import clean
 
 _TITLES = ("JOBID", "USER", "STAT", "QUEUE", "FROM_HOST", "EXEC_HOST", "JOB_NAME", "SUBMIT_TIME")
 _ROW = re.compile(r"^ ?(\d+(?:\[\d+\])?)\s+(\S+)\s+([A-Z_]{3,})\s+(\S+)\s+(\S+)(\s.*?)"
@@ -26,7 +24,7 @@ _NOT_DISPATCHED = frozenset({"PEND", "PSUSP", "WAIT"})
 def read_jobs(text: str) -> Rows:
     """Records with JOBID, USER, STAT, QUEUE, FROM_HOST, EXEC_HOST, JOB_NAME, SUBMIT_TIME.
 
-    Raises ProtocolError where there is text but no header.
+    Raises Undecodable where there is text but no header.
     """
     rows, headed = Rows(), False
     for line in text.split("\n"):
@@ -43,10 +41,7 @@ def read_jobs(text: str) -> Rows:
         else:
             rows.note(line)
     if not headed and rows.banner:
-        raise ProtocolError(
-            f"{JOBS.command} gave an answer that cannot be read (no header line: {clean(rows.banner[0], 120)})",
-            "Run `bjobs -w` by hand and look at what it prints.",
-        )
+        raise broken(JOBS, "no header line", rows.banner[0])
     return rows
 
 

@@ -35,6 +35,7 @@ class Options:
         calls_per_minute: the most polls a minute; None does not cap.
         own_interval, interval: seconds between polls of own jobs, and of everything else.
         floor: the site's shortest interval between two polls, seconds.
+        back_off: seconds for which polls hold back after LSF asked for it, the first time, the second, and so on.
         check_after_write: seconds after a write at which its targets are read again.
         unit_for_limits: the site's LSF_UNIT_FOR_LIMITS, where lsf.conf cannot be read.
         job_slot_limits: True where the site lets operators change a host's slots with bconf; None: as lsf.conf says.
@@ -48,6 +49,7 @@ class Options:
     own_interval: float = 30.0
     interval: float = 60.0
     floor: float = 10.0
+    back_off: tuple[float, ...] = BACK_OFF
     check_after_write: float = 2.5
     unit_for_limits: str | None = None
     job_slot_limits: bool | None = None
@@ -59,7 +61,8 @@ class Options:
 class Pause:
     """How long polls of mbatchd hold back, after it said so or did not answer."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, steps: tuple[float, ...] = BACK_OFF, clock: Callable[[], float] = time.monotonic) -> None:
+        self._steps = steps
         self._clock = clock
         self._until = 0.0
         self._level = 0
@@ -72,7 +75,7 @@ class Pause:
 
     def hold(self, cause: str) -> float:
         """Hold back, longer each time in a row; returns for how many seconds."""
-        seconds = BACK_OFF[min(self._level, len(BACK_OFF) - 1)]
+        seconds = self._steps[min(self._level, len(self._steps) - 1)]
         self._level += 1
         self._until = self._clock() + seconds
         self.cause = cause

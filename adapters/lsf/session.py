@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from adapters.base import ProtocolError, Unavailable
+from adapters.base import Unavailable
 from adapters.command import Finished, find_program, run_read, run_write
-from adapters.lsf.decode import BANNER_LINES, Rows, read_delimited, read_json, read_table, text_of
+from adapters.lsf.decode import BANNER_LINES, Rows, Undecodable, read_delimited, read_json, read_table, text_of
 from adapters.lsf.failures import BUSY, SILENT, first_line, read_failed, refusal, refused_field, says_nothing_found
 from adapters.lsf.legacy_jobs import read_jobs
 from adapters.lsf.options import Options, Pause, environment_for_lsf
@@ -63,7 +63,7 @@ class Session:
         self.now = now
         self.clock = clock
         self.meter = CallMeter(self.options.calls_per_minute, clock)
-        self.pause = Pause(clock)
+        self.pause = Pause(self.options.back_off, clock)
         self.banner: deque[str] = deque(maxlen=BANNER_LINES)
         self.environment = environment_for_lsf(self.options.environment)
         tables = (JOBS, JOB_DETAIL, DESCRIPTIONS, QUEUES, HOSTS, LOAD, LIM_HOSTS, RESERVATIONS)
@@ -126,7 +126,7 @@ class Session:
             done = await self.run([*dialect.argv(), *selection])
             try:
                 rows = await self._rows(dialect.tier, dialect, done)
-            except ProtocolError as error:
+            except Undecodable as error:
                 if dialect.tier != "A":
                     raise
                 return await self._fall_back(dialect, selection, error)
@@ -151,7 +151,7 @@ class Session:
         rows.complaints.extend(line for line in told.splitlines() if line.strip())
         return rows
 
-    async def _fall_back(self, dialect: Dialect, selection: Sequence[str], error: ProtocolError) -> Rows:
+    async def _fall_back(self, dialect: Dialect, selection: Sequence[str], error: Undecodable) -> Rows:
         """This one time in the next tier that this LSF has: its JSON is broken now, not for ever."""
         for tier in ("B", "C"):
             done = await self.run([*dialect.argv(tier), *selection])

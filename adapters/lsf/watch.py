@@ -203,7 +203,7 @@ class LsfWatch:
         return Unavailable(
             pause.cause or "LSF does not answer.",
             f"Polls hold back for {pause.left:.0f} s more.",
-            details={"retry_after": max(1.0, pause.left)},
+            details={"retry_after": pause.left},
         )
 
     # After a write

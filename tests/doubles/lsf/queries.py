@@ -157,7 +157,10 @@ def bqueues(world: dict[str, Any], argv: list[str], mode: dict[str, Any], me: st
 
 
 def _queue_long(world: dict[str, Any], row: dict[str, Any]) -> str:
-    limit = f"\n RUNLIMIT                \n {row['runlimit']:.1f} min                 \n" if row["runlimit"] else ""
+    limit = ""
+    if row["runlimit"]:
+        limit = f"\nDEFAULT LIMITS:\n RUNLIMIT                \n {row['runlimit'] / 2:.1f} min\n"
+        limit += f"\nMAXIMUM LIMITS:\n RUNLIMIT                \n {row['runlimit']:.1f} min\n"
     return (
         f"\nQUEUE: {row['name']}\n  -- {row['description']}\n\nPARAMETERS/STATISTICS\n"
         "PRIO NICE STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN SSUSP USUSP  RSV \n"
