@@ -15,16 +15,24 @@ from starlette.routing import Route
 
 from adapters.local import routes_access, routes_events, routes_jobs, routes_logs, routes_nodes
 from adapters.local.access import Principal
-from adapters.local.calls import Call, Handler, refusal
+from adapters.local.calls import Call, Handler, dump, json_response, refusal
 from adapters.local.cluster import Cluster
 from adapters.local.limits import Throttle
+from adapters.local.openapi import document
 from adapters.local.problem import Problem
+
+
+async def openapi(call: Call) -> Response:
+    """This document."""
+    return json_response(dump(document(ROUTES, routes_access.installed_version())))
+
 
 log = logging.getLogger("pilothouse.server")
 
 # method, path, permission (empty: anybody), handler. The one table of what the server answers.
 ROUTES: list[tuple[str, str, str, Handler]] = [
     *routes_access.ROUTES, *routes_jobs.ROUTES, *routes_logs.ROUTES, *routes_events.ROUTES, *routes_nodes.ROUTES,
+    ("GET", "/xce/v1/openapi.json", "job:view", openapi),
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from adapters.local import housekeeping, nodes, tasks
+from adapters.local import housekeeping, nodes, reasons, tasks
 from adapters.local.access import Access
 from adapters.local.broker import Broker
 from adapters.local.database import Database, Effects, Tx
@@ -53,6 +53,7 @@ class Cluster:
         for run, period in (
             (self._refresh, settings.refresh),
             (self._watch_nodes, min(1.0, settings.down_after / 4)),
+            (self._review, settings.review),
             (self._keep_house, 30.0),
         ):
             self._jobs.append(asyncio.create_task(_every(run, period)))
@@ -122,6 +123,9 @@ class Cluster:
         return tasks.lose_unheld(tx, name, set(), why, self.settings.attempts)
 
     # -- housekeeping
+
+    async def _review(self) -> None:
+        await self.db.write(reasons.review)
 
     async def _keep_house(self) -> None:
         used, self.access.used = self.access.used, {}

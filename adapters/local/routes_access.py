@@ -79,7 +79,8 @@ async def whoami(call: Call) -> Response:
     return json_response(envelope(data))
 
 
-def _installed_version() -> str:
+def installed_version() -> str:
+    """The version of this distribution."""
     try:
         return metadata.version("pilothouse")
     except metadata.PackageNotFoundError:  # run from a checkout or as one file
@@ -88,7 +89,7 @@ def _installed_version() -> str:
 
 async def version(call: Call) -> Response:
     return json_response(
-        envelope({"server": SERVER, "version": _installed_version(), "wire": WIRE, "parts": list(PARTS)})
+        envelope({"server": SERVER, "version": installed_version(), "wire": WIRE, "parts": list(PARTS)})
     )
 
 

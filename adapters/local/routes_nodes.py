@@ -118,7 +118,8 @@ async def claim(call: Call) -> Response:
     body = await call.body()
     most = values.whole(body.get("slots", 1), "slots", 0, 1_000_000)
     number = str(body.get("claim", ""))
-    given = await call.cluster.db.write(lambda tx: tasks.claim(tx, _node(tx, call), number, most))
+    starved = call.cluster.settings.starved
+    given = await call.cluster.db.write(lambda tx: tasks.claim(tx, _node(tx, call), number, most, starved))
     return json_response(dump({"status": "ok", "tasks": given}))
 
 

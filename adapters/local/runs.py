@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adapters.local import processes
+from adapters.local import cgroups, processes
 
 INHERITED = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
 ORPHAN_REPORTS = 90.0  # seconds in which a supervisor without a worker tries to tell the server
@@ -163,6 +163,8 @@ def prepare(place: Place, run: Run, token: str) -> Path:
     for path in (out, Path(log_file(place, task, "err"))):
         path.unlink(missing_ok=True)
     memory = task["mem_mb"] * 1_000_000 if task["mem_mb"] else None
+    group = str(cgroups.make_group(place.cgroups, run.lease, memory)) if place.cgroups and memory else None
+    limit_by = None if not memory else "cgroup" if group else "measured"
     control_read, run.control = os.pipe()
     run.run_limit = task["run_limit"]
     order = {
@@ -171,7 +173,7 @@ def prepare(place: Place, run: Run, token: str) -> Path:
         "cwd": task["cwd"] or who["home"], "user": who["user"], "uid": who["uid"], "gid": who["gid"],
         "stdout": str(out), "stderr": log_file(place, task, "err"), "output": _expand(task["output"], task),
         "error": _expand(task["error"], task), "run_limit": task["run_limit"], "memory_bytes": memory,
-        "grace": place.grace, "umask": 0o022, "limit_by": "measured" if memory else None,
+        "grace": place.grace, "umask": 0o022, "limit_by": limit_by, "cgroup": group,
         "report": {"url": place.report_url, "token": token, "seconds": ORPHAN_REPORTS},
     }  # fmt: skip
     path = folder / "task.json"
@@ -255,8 +257,10 @@ def processes_of(lease: str) -> list[int]:
     return found
 
 
-def discard(run: Run) -> None:
+def discard(place: Place, run: Run) -> None:
     """Its report is accepted: nothing of it is kept here."""
+    if place.cgroups:
+        cgroups.remove_group(place.cgroups, run.lease)
     if run.control is not None:
         os.close(run.control)
         run.control = None

@@ -45,9 +45,11 @@ def room(tx: Tx, node: sqlite3.Row, most: int) -> Room:
     return Room(slots, memory, node["gpus"] - used[2])
 
 
-def choose(tx: Tx, node: sqlite3.Row, most: int) -> list[int]:
+def choose(tx: Tx, node: sqlite3.Row, most: int, starved: float) -> list[int]:
     """Ids of the jobs to give to the node now. An array is named once for each element it is to start."""
     left = room(tx, node, most)
+    if left.slots > 0 and kept_free(tx, node, left, starved):
+        return []
     users: list[str] | None = json.loads(node["users"]) if node["users"] else None
     chosen: list[int] = []
     picked: dict[int, int] = {}
@@ -62,6 +64,41 @@ def choose(tx: Tx, node: sqlite3.Row, most: int) -> list[int]:
         taken.add(job)
         left.take(job)
     return chosen
+
+
+def kept_free(tx: Tx, node: sqlite3.Row, left: Room, starved: float) -> bool:
+    """Whether the node is kept free for the first job in order: one that has waited long, and that smaller jobs would
+    overtake for ever. Of the nodes that could run it, the one with the most free slots is kept."""
+    first = _first_in_order(tx)
+    if first is None or first["cores"] <= left.slots or tx.now - first["submitted"] < starved:
+        return False
+    able = [
+        other
+        for other in tx.all("SELECT * FROM nodes WHERE up = 1 AND enabled = 1")
+        if effective_slots(other) >= first["cores"] and runs_jobs_of(other, first["user"])
+    ]
+    best = max(able, key=lambda n: (room(tx, n, effective_slots(n)).slots, n["name"]), default=None)
+    return best is not None and bool(best["id"] == node["id"])
+
+
+def runs_jobs_of(node: sqlite3.Row, user: str) -> bool:
+    """Whether the node's worker can become that user."""
+    return not node["users"] or user in json.loads(node["users"])
+
+
+def _first_in_order(tx: Tx) -> sqlite3.Row | None:
+    """The job that is next, whether it fits or not."""
+    best: tuple[tuple[int, int, int], sqlite3.Row] | None = None
+    for queue in tx.all("SELECT name, priority FROM queues WHERE active = 1"):
+        job = tx.one(
+            "SELECT id, priority, cores, submitted, user FROM jobs INDEXED BY jobs_ready"
+            " WHERE queue = ? AND ready = 1 ORDER BY priority DESC, id LIMIT 1",
+            queue["name"],
+        )
+        if job is not None:
+            order = (-queue["priority"], -job["priority"], job["id"])
+            best = min(best, (order, job), key=lambda pair: pair[0]) if best else (order, job)
+    return best[1] if best else None
 
 
 class _Taken:

@@ -15,6 +15,8 @@ class Settings:
         lease: its tasks are given out again after so long without a word; the worker ends them before.
         grace: seconds between SIGTERM and SIGKILL when a job is ended.
         refresh: seconds between two events that tell of changed counts of queues and hosts.
+        review: seconds between two looks at why jobs wait.
+        starved: a job that waits for so long and does not fit keeps a node free for itself.
         events_kept: events that a subscriber may still resume from.
         finished_kept: how long a finished job stays in the job list; then it is history only.
         history_kept: how long accounting records are kept.
@@ -30,6 +32,8 @@ class Settings:
     lease: float = 60.0
     grace: float = 10.0
     refresh: float = 0.25
+    review: float = 1.0
+    starved: float = 300.0
     events_kept: int = 200_000
     finished_kept: float = 24 * 3600.0
     history_kept: float = 365 * 24 * 3600.0

@@ -19,7 +19,7 @@ from adapters.local.records import FINAL
 REPORTED = ("running", "suspended", "done", "exit", "lost")
 
 
-def claim(tx: Tx, node: sqlite3.Row, claim_id: str, most: int) -> list[dict[str, Any]]:
+def claim(tx: Tx, node: sqlite3.Row, claim_id: str, most: int, starved: float = 300.0) -> list[dict[str, Any]]:
     """Give the node up to `most` slots' worth of jobs, never more than its effective slots leave free.
 
     The same `claim_id` again, because the answer was lost, is answered with the same tasks. Raises Problem 409
@@ -32,7 +32,7 @@ def claim(tx: Tx, node: sqlite3.Row, claim_id: str, most: int) -> list[dict[str,
         leases = json.loads(before["leases"])
         again = [tx.one("SELECT * FROM jobs WHERE lease = ?", lease) for lease in leases]
         return [task(job) for job in again if job is not None]
-    chosen = [give(tx, node["name"], job) for job in scheduling.choose(tx, node, most)]
+    chosen = [give(tx, node["name"], job) for job in scheduling.choose(tx, node, most, starved)]
     if chosen:
         leases = json.dumps([job["lease"] for job in chosen])
         tx.run("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", node["name"], claim_id, leases)

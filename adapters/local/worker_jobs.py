@@ -1,0 +1,106 @@
+"""The jobs of a worker: started, followed, reported, ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from adapters.local import leftovers, runs
+from adapters.local.worker_client import Refused, ServerAway, WorkerClient
+
+
+class WorkerJobs:
+    """What runs under one worker. `changed` is set whenever a slot has become free; `say` prints a line."""
+
+    def __init__(self, client: WorkerClient, gpus: int, say: Callable[[str], None]) -> None:
+        self.client = client
+        self.place: runs.Place | None = None
+        self.active: dict[str, runs.Run] = {}
+        self.changed = asyncio.Event()
+        self._gpus = gpus
+        self._say = say
+        self._following: set[asyncio.Task[None]] = set()
+
+    @property
+    def used(self) -> int:
+        """Slots of what is claimed and not yet reported as over."""
+        return sum(run.slots for run in self.active.values())
+
+    def held(self) -> list[dict[str, Any]]:
+        return [run.held() for run in self.active.values()]
+
+    def obey(self, orders: list[dict[str, Any]]) -> None:
+        """Carry out what the server's answer asks for."""
+        for order in orders:
+            run = self.active.get(order["lease"])
+            if run is not None:
+                run.obey(order)
+
+    async def start(self, task: dict[str, Any]) -> None:
+        """Start a claimed task; one that cannot be started is reported as failed."""
+        assert self.place is not None
+        run = runs.Run(task, self.place.tasks / task["lease"], gpus=self._free_gpus(task["gpus"]))
+        self.active[run.lease] = run
+        try:
+            await runs.launch(self.place, run, self.client.token)
+            follow = self._follow(self.place, run)
+        except (runs.Unrunnable, OSError) as error:
+            failed = {"state": "exit", "exit_code": 127, "reason": f"It could not be started: {error}"}
+            follow = self._close(self.place, run, failed)
+        following = asyncio.create_task(follow)
+        self._following.add(following)
+        following.add_done_callback(self._following.discard)
+
+    def _free_gpus(self, count: int) -> list[int]:
+        taken = {gpu for run in self.active.values() for gpu in run.gpus}
+        return [gpu for gpu in range(self._gpus) if gpu not in taken][:count]
+
+    async def _follow(self, place: runs.Place, run: runs.Run) -> None:
+        """Pass on what the supervisor says, until its result is reported."""
+        assert run.process is not None and run.process.stdout is not None
+        async for line in run.process.stdout:
+            said = leftovers.parse(line)
+            if said.get("state") in ("running", "suspended") and said["state"] != run.state:
+                run.state = said["state"]
+                await self.report({**run.held(), "state": run.state})
+        await self._close(place, run, await runs.outcome(run))
+
+    async def _close(self, place: runs.Place, run: runs.Run, result: dict[str, Any]) -> None:
+        await self.report({**run.held(), **result})
+        self.active.pop(run.lease, None)
+        await asyncio.to_thread(runs.discard, place, run)
+        self.changed.set()
+
+    async def report(self, body: dict[str, Any]) -> None:
+        """Until the server has taken it or has refused it for good; a result is on disk all the while."""
+        pause = 0.2
+        while True:
+            try:
+                await self.client.post("/api/task/report", body)
+                return
+            except Refused as refused:
+                if refused.status != 401:
+                    if refused.status != 409:
+                        self._say(f"report of job {body['task_id']} refused: {refused}")
+                    return
+            except ServerAway:
+                pass
+            await asyncio.sleep(pause)
+            pause = min(5.0, pause * 2)
+
+    def hand_back(self, grace: float | None) -> None:
+        """End the jobs, so that the server gives them out again."""
+        for run in self.active.values():
+            run.tell({"end": "lost"} | ({} if grace is None else {"grace": grace}))
+
+    async def all_over(self) -> None:
+        """Wait until every job is over and reported."""
+        while self._following:
+            await asyncio.wait(set(self._following))
+
+    def abandon(self) -> None:
+        """End what is left without waiting; its results stay on disk for the next worker."""
+        self.hand_back(0.0)
+        for following in list(self._following):
+            following.cancel()
