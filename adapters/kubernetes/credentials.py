@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from adapters.base import AdapterError, Invalid, Unauthenticated
 from adapters.kubernetes.execplugin import ExecCredential, ExecPlugin
@@ -155,7 +156,11 @@ def warnings_of(config: ClusterConfig) -> tuple[str, ...]:
     found = []
     if config.insecure:
         found.append("The server's certificate is not verified (insecure-skip-tls-verify).")
-    if config.server.startswith("http://"):
+    if config.server.startswith("http://") and urlsplit(config.server).hostname not in (
+        "127.0.0.1",
+        "localhost",
+        "::1",
+    ):
         found.append("The connection is not encrypted (http://).")
     if config.impersonate:
         found.append(f"Acting as {clean(config.impersonate, 200)} (impersonation in the kubeconfig).")

@@ -168,7 +168,7 @@ async def plan_set_node_quota(desk: Desk, intent: Intent) -> Draft:
     slots = cast(SetNodeQuota, intent).slots
     if slots not in (0, None):
         raise Unsupported(
-            "A node's limit of pods is the kubelet's own (maxPods, in its configuration): nobody can set it from outside.",
+            "A node's limit of pods is the kubelet's own (maxPods, in its configuration): it cannot be set from here.",
             "0 pauses the node (cordon), clearing the quota undoes that; limit a namespace by its quota instead.",
         )
     draft = Draft(undo="Clear the quota." if slots == 0 else "Set the quota to 0.")

@@ -164,8 +164,8 @@ def _limit_ops(
     try:
         if used is not None and quantity(str(used)) > quantity(amount):
             draft.warnings.append(
-                f"{clean(title, 200)}: {clean(str(used), 60)} is in use, more than {clean(amount, 60)}. Nothing is ended, "
-                "but nothing new starts until it is below."
+                f"{clean(title, 200)}: {clean(str(used), 60)} is in use, more than {clean(amount, 60)}. Nothing is "
+                "ended, but nothing new starts until it is below."
             )
     except QuantityError:
         pass

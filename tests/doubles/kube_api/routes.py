@@ -1,0 +1,360 @@
+"""From a request to its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from adapters.plan import HttpRequest
+from tests.doubles.kube_api import checks, meta, patches, watching
+from tests.doubles.kube_api.answers import (
+    Refusal,
+    already_exists,
+    as_json,
+    bad_request,
+    details,
+    forbidden,
+    no_such_group,
+    not_found,
+    wrong_uid,
+)
+from tests.doubles.kube_api.kinds import OLDER_VERSIONS, Served
+from tests.doubles.kube_api.rights import Person, person_of
+from tests.doubles.kube_api.selecting import check_version, matches, page
+from tests.doubles.kube_api.server import Fault, KubeDouble
+from tests.doubles.kube_api.store import Obj, stamp
+
+VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+@dataclass
+class Asked:
+    """A request taken apart."""
+
+    person: Person
+    method: str
+    served: Served
+    version: str
+    namespace: str | None
+    name: str | None
+    sub: str
+    query: dict[str, str]
+    body: bytes
+    media: str
+
+    @property
+    def dry(self) -> bool:
+        return "dryRun" in self.query or b'"dryRun"' in self.body
+
+
+class Routes:
+    """The one handler of the double."""
+
+    def __init__(self, double: KubeDouble) -> None:
+        self._double = double
+
+    async def answer(self, request: Request) -> Response:
+        body = await request.body()
+        double = self._double
+        raw = request.scope["raw_path"].decode() if request.scope.get("raw_path") else request.url.path
+        target = raw + (f"?{request.url.query}" if request.url.query else "")
+        headers = tuple((name.decode(), value.decode()) for name, value in request.headers.raw)
+        seen = HttpRequest(request.method, target, headers, body or None)
+        double.requests.append(seen)
+        if is_mutation(seen):
+            double.mutations.append(seen)
+        fault = self._fault(request.method, target)
+        if fault is not None and fault.code is not None and not fault.perform:
+            return Response(fault.body, fault.code, fault.headers)
+        try:
+            response = await self._dispatch(request, raw, body)
+        except Refusal as refusal:
+            response = refusal.response()
+        if fault is not None:
+            await asyncio.sleep(fault.answer_after)
+            if fault.silent:
+                await asyncio.sleep(3600)
+            if fault.code is not None:
+                response = Response(fault.body, fault.code, fault.headers)
+        if double.date is not None:
+            response.headers["date"] = double.date
+        return response
+
+    def _fault(self, method: str, target: str) -> Fault | None:
+        for fault in self._double.faults:
+            if fault.times != 0 and fault.match(method, target):
+                if fault.times is not None:
+                    fault.times -= 1
+                return fault
+        return None
+
+    async def _dispatch(self, request: Request, raw: str, body: bytes) -> Response:
+        double = self._double
+        person = person_of(request.headers.get("authorization"), double.revoked)
+        parts = [part for part in raw.split("/") if part]
+        query = dict(parse_qsl(request.url.query, keep_blank_values=True))
+        early = meta.answer(double, person, request.method, parts, body, request.headers.get("accept", ""))
+        if early is not None:
+            return early
+        media = request.headers.get("content-type", "").partition(";")[0]
+        asked = self._parse(person, request.method, parts, query, body, media)
+        self._authorize(asked)
+        if asked.sub == "log":
+            return self._log(asked)
+        if asked.sub == "eviction":
+            return self._evict(asked)
+        if asked.method == "GET":
+            return self._read(asked)
+        handlers = {"POST": self._create, "PATCH": self._patch, "DELETE": self._delete, "PUT": self._put}
+        return handlers[asked.method](asked)
+
+    def _parse(
+        self, person: Person, method: str, parts: list[str], query: dict[str, str], body: bytes, media: str
+    ) -> Asked:
+        if parts[:1] == ["api"] and len(parts) > 2:
+            group, version, rest = "", parts[1], parts[2:]
+        elif parts[:1] == ["apis"] and len(parts) > 3:
+            group, version, rest = parts[1], parts[2], parts[3:]
+        else:
+            raise no_such_group()
+        namespace = None
+        if rest[0] == "namespaces" and len(rest) > 2:
+            namespace, rest = rest[1], rest[2:]
+        served = next(
+            (
+                kind
+                for kind in self._double.kinds
+                if (kind.group, kind.plural) == (group, rest[0])
+                and version in (kind.version, *OLDER_VERSIONS.get(group, ()))
+            ),
+            None,
+        )
+        if served is None:
+            raise no_such_group()
+        name = rest[1] if len(rest) > 1 else None
+        sub = rest[2] if len(rest) > 2 else ""
+        return Asked(person, method, served, version, namespace, name, sub, query, body, media)
+
+    def _authorize(self, asked: Asked) -> None:
+        verb = VERBS[asked.method]
+        if asked.method == "GET" and asked.name is None:
+            verb = "watch" if asked.query.get("watch") in ("1", "true") else "list"
+        if asked.method == "DELETE" and asked.name is None:
+            verb = "deletecollection"
+        resource = f"{asked.served.plural}/{asked.sub}" if asked.sub else asked.served.plural
+        if asked.person.allowed(verb, asked.served.group, resource, asked.namespace) is None:
+            raise forbidden(asked.person.name, verb, asked.served, asked.namespace, asked.name, asked.sub)
+
+    def _held(self, asked: Asked) -> Obj:
+        assert asked.name is not None
+        found = self._double.store.get(asked.served, asked.namespace, asked.name)
+        if found is None:
+            raise not_found(asked.served, asked.name)
+        return found
+
+    def _shown(self, asked: Asked, obj: Obj) -> Obj:
+        """An object in the version that was asked for."""
+        group = asked.served.group
+        return {**obj, "apiVersion": f"{group}/{asked.version}"} if asked.version != asked.served.version else obj
+
+    def _read(self, asked: Asked) -> Response:
+        double, query = self._double, asked.query
+        if asked.name is not None:
+            return as_json(self._shown(asked, self._held(asked)))
+        if query.get("watch") in ("1", "true"):
+            watching.check(double, query)
+            return StreamingResponse(self._watched(asked), media_type="application/json")
+        check_version(double.store, query)
+        rows = [
+            row
+            for row in double.store.listed(asked.served, asked.namespace)
+            if matches(asked.served, row[1], query.get("labelSelector", ""), query.get("fieldSelector", ""))
+        ]
+        if query.get("fieldSelector") and not rows:
+            probe = {"metadata": {}, "kind": asked.served.kind}
+            matches(asked.served, probe, "", query["fieldSelector"])
+        items, metadata = page(double.store, asked.served, rows, query)
+        listed = {
+            "kind": f"{asked.served.kind}List",
+            "apiVersion": f"{asked.served.group}/{asked.version}" if asked.served.group else asked.version,
+            "metadata": metadata,
+            "items": [_bare(asked.served, self._shown(asked, item)) for item in items],
+        }
+        return as_json(listed)
+
+    async def _watched(self, asked: Asked) -> AsyncIterator[bytes]:
+        double = self._double
+        breaker = double.breaker()
+        try:
+            async for part in watching.stream(double, asked.served, asked.namespace, asked.query, breaker):
+                yield part
+        finally:
+            double.forget(breaker)
+
+    def _log(self, asked: Asked) -> Response:
+        obj = self._held(asked)
+        pod = (asked.namespace or "", asked.name or "")
+        containers = [one["name"] for one in obj["spec"]["containers"]]
+        wanted = asked.query.get("container", containers[0])
+        if wanted not in containers:
+            raise bad_request(f"container {wanted} is not valid for pod {asked.name}")
+        source = self._double.previous_logs if asked.query.get("previous") == "true" else self._double.logs
+        if pod not in source:
+            if asked.query.get("previous") == "true":
+                raise bad_request(f'previous terminated container "{wanted}" in pod "{asked.name}" not found')
+            if not obj["spec"].get("nodeName"):
+                return Response(b"", 204)
+            raise bad_request(f'container "{wanted}" in pod "{asked.name}" is waiting to start: ContainerCreating')
+        lines = source[pod].splitlines(keepends=True)
+        if asked.query.get("timestamps") != "true":
+            lines = [line.partition(b" ")[2] for line in lines]
+        if "tailLines" in asked.query:
+            count = int(asked.query["tailLines"])
+            lines = lines[-count:] if count else []
+        return Response(b"".join(lines), 200, {"content-type": "text/plain"})
+
+    def _evict(self, asked: Asked) -> Response:
+        obj = self._held(asked)
+        options = json.loads(asked.body or b"{}").get("deleteOptions") or {}
+        self._check_uid(asked, options)
+        labels = obj["metadata"].get("labels") or {}
+        for _, budget in self._double.store.listed(self._double.served("poddisruptionbudgets"), asked.namespace):
+            selector = budget["spec"]["selector"]["matchLabels"]
+            if all(labels.get(name) == value for name, value in selector.items()) and not asked.dry:
+                allowed = budget["status"]["disruptionsAllowed"]
+                if allowed < 1:
+                    raise _blocked(budget)
+        if not asked.dry:
+            self._double.store.remove(asked.served, asked.namespace, asked.name or "")
+        body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+        return as_json(body, 201)
+
+    def _create(self, asked: Asked) -> Response:
+        double = self._double
+        obj, warnings = checks.decode(asked.served, asked.body, asked.query.get("fieldValidation", "Ignore"))
+        metadata = obj.setdefault("metadata", {})
+        if "name" not in metadata and metadata.get("generateName"):
+            metadata["name"] = f"{metadata['generateName']}x7k2p"
+        if asked.namespace is not None:
+            metadata["namespace"] = asked.namespace
+        if double.store.get(asked.served, asked.namespace, metadata["name"]) is not None:
+            raise already_exists(asked.served, metadata["name"])
+        metadata.update(uid=double.store.uid(), creationTimestamp=stamp(), generation=1)
+        self._admit(asked.served, obj)
+        checks.check_new(asked.served, obj, double.store, asked.namespace)
+        if not asked.dry:
+            obj = double.store.put(asked.served, obj)
+        said = [f'299 - "{_quoted(text)}"' for text in warnings]
+        return as_json(
+            {"kind": asked.served.kind, "apiVersion": asked.served.api_version, **obj}, 201,
+            {"warning": said[0]} if said else {},
+        )  # fmt: skip
+
+    def _admit(self, served: Served, obj: Obj) -> None:
+        """Admission policies of a test: each may raise a Refusal."""
+        for policy in self._double.policies:
+            policy(served, obj)
+
+    def _patch(self, asked: Asked) -> Response:
+        old = self._held(asked)
+        try:
+            body = json.loads(asked.body)
+        except ValueError:
+            raise bad_request("the patch is no JSON") from None
+        new = patches.apply(asked.media, body, old, builtin=asked.served.builtin)
+        if asked.media == "application/json-patch+json":
+            # The version within the object is not a precondition unless the patch sets it.
+            new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+        return self._store(asked, old, new)
+
+    def _put(self, asked: Asked) -> Response:
+        return self._store(asked, self._held(asked), json.loads(asked.body))
+
+    def _store(self, asked: Asked, old: Obj, new: Obj) -> Response:
+        double = self._double
+        checks.check_changed(asked.served, old, new, mutable_resources=double.mutable_resources)
+        self._admit(asked.served, new)
+        if not asked.dry and new != old:
+            generation = old["metadata"].get("generation")
+            if generation is not None and new.get("spec") != old.get("spec"):
+                new = deepcopy(new)
+                new["metadata"]["generation"] = generation + 1
+            new = double.store.put(asked.served, new)
+        return as_json(self._shown(asked, new))
+
+    def _check_uid(self, asked: Asked, options: dict[str, Any]) -> None:
+        wanted = (options.get("preconditions") or {}).get("uid")
+        held = self._held(asked)["metadata"]["uid"]
+        if wanted is not None and wanted != held:
+            raise wrong_uid(asked.served, asked.name or "", wanted, held)
+
+    def _delete(self, asked: Asked) -> Response:
+        if asked.name is None:
+            raise bad_request("the double deletes single objects only")
+        obj = deepcopy(self._held(asked))
+        options = json.loads(asked.body) if asked.body else {}
+        self._check_uid(asked, options)
+        policy = options.get("propagationPolicy") or asked.query.get("propagationPolicy")
+        foreground = policy == "Foreground" and asked.served.kind == "Job"
+        if asked.served.kind == "Pod" or foreground:
+            obj["metadata"].update(deletionTimestamp=stamp(), deletionGracePeriodSeconds=0)
+            if foreground:
+                obj["metadata"]["finalizers"] = ["foregroundDeletion"]
+        if not asked.dry:
+            self._carry_out(asked, obj, policy, foreground)
+        if asked.served.kind == "Pod" or foreground:
+            return as_json(obj)
+        found = {**details(asked.served, asked.name), "uid": obj["metadata"]["uid"]}
+        return as_json({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": found})
+
+    def _carry_out(self, asked: Asked, obj: Obj, policy: str | None, foreground: bool) -> None:
+        """What the garbage collector makes of a deletion: without a policy the pods of a batch/v1 Job stay behind."""
+        store = self._double.store
+        if foreground:
+            store.put(asked.served, obj)
+            return
+        store.remove(asked.served, asked.namespace, asked.name or "")
+        if asked.served.kind == "Job" and policy == "Background":
+            pods = self._double.served("pods")
+            for _, pod in store.listed(pods, asked.namespace):
+                owners = pod["metadata"].get("ownerReferences") or []
+                if any(owner["uid"] == obj["metadata"]["uid"] for owner in owners):
+                    store.remove(pods, asked.namespace, pod["metadata"]["name"])
+
+
+def is_mutation(seen: HttpRequest) -> bool:
+    """Whether a request may change something: no dry run, no review."""
+    if seen.method in ("GET", "HEAD"):
+        return False
+    return "dryRun=" not in seen.path and "reviews" not in seen.path.partition("?")[0].rpartition("/")[2]
+
+
+def _bare(served: Served, obj: Obj) -> Obj:
+    """Items of built-in lists come without kind and apiVersion, those of CRDs with them."""
+    return {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")} if served.builtin else obj
+
+
+def _blocked(budget: Obj) -> Refusal:
+    name, status = budget["metadata"]["name"], budget["status"]
+    text = (
+        f"The disruption budget {name} needs {status['desiredHealthy']} healthy pods and has "
+        f"{status['currentHealthy']} currently"
+    )
+    return Refusal(
+        429,
+        "TooManyRequests",
+        "Cannot evict pod as it would violate the pod's disruption budget.",
+        {"causes": [{"reason": "DisruptionBudget", "message": text}]},
+    )
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
