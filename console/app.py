@@ -14,6 +14,7 @@ from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.filter import Monochrome, NoColor
 
 from console.link import Link
 from console.screens.main import MainScreen
@@ -51,6 +52,8 @@ class ConsoleApp(App[int]):
         truecolor = os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
         fallback = default_theme(no_color=self.no_color, truecolor=truecolor)
         self.theme = configured if configured in self.available_themes else fallback
+        if self.no_color:  # Textual chose grey before it knew our theme; of the terminal's own colours that makes black
+            self._filters = [NoColor() if isinstance(filter, Monochrome) else filter for filter in self._filters]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return dict(DEFAULTS)
