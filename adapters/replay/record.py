@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from adapters.base import AdapterError, InterestCell, Reader
+from adapters.base import AdapterError, InterestCell, Reader, WatchItem
 from adapters.model import Delta, Job
 from adapters.replay.recording import RecordingWriter
 
@@ -30,25 +30,31 @@ async def record(
     """Watch for so many seconds and write down what is told.
 
     Args:
-        logs: also the output of up to 50 jobs that have finished by the end, 64 kB each.
+        logs: also the output of up to 50 jobs that are over, the last 64 kB of each.
 
     Raises AdapterError where the cluster cannot be asked who we are and what it can do.
     """
     capabilities = await reader.capabilities()
     identity = await reader.whoami()
     with RecordingWriter(path, reader.cluster, capabilities, identity, recorded=datetime.now(UTC), clock=clock) as file:
-        finished: dict[str, Job] = {}
+        logged: set[str] = set()
         try:
             async with asyncio.timeout(seconds), aclosing(cast("Any", reader.watch(cell or InterestCell()))) as items:
                 async for item in items:
                     file.write(item)
-                    if isinstance(item, Delta):
-                        finished |= {row.id: row for row in item.upserts if isinstance(row, Job) and row.finished}
+                    for id in _just_finished(item) if logs else ():
+                        if id not in logged and len(logged) < MOST_LOGS:
+                            logged.add(id)
+                            await _record_log(reader, file, id)
         except TimeoutError:
             pass
-        if logs:
-            for id in list(finished)[-MOST_LOGS:]:
-                await _record_log(reader, file, id)
+
+
+def _just_finished(item: WatchItem) -> list[str]:
+    """Jobs of a batch that are over."""
+    if not isinstance(item, Delta):
+        return []
+    return [row.id for row in item.upserts if isinstance(row, Job) and row.finished]
 
 
 async def _record_log(reader: Reader, file: RecordingWriter, id: str) -> None:
