@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -109,12 +108,16 @@ def test_a_server_that_is_not_there_at_the_start_is_said_and_found_later(own_clu
         console.wait_for(lambda text: "live" in text and "node1" in text, 60)
 
 
-def test_no_color_sends_no_colour(embedded_cluster: EmbeddedCluster) -> None:
+def test_no_color_leaves_the_colours_of_the_terminal(embedded_cluster: EmbeddedCluster) -> None:
+    """No colour is sent, and the cursor is still to be seen."""
     with open_console(embedded_cluster.config, NO_COLOR="1") as console:
         console.wait_for("node1")
+        console.press("3")
         console.quiet(0.4)
-        colours = set(re.findall(rb"[;\[](?:[34]8;[25];|3[0-7]|9[0-7])[\d;]*m", bytes(console.raw)))
-        assert not {colour for colour in colours if b"38;2" in colour or b"38;5" in colour}
+        cells = [[console.screen.buffer[y][x] for x in range(120)] for y in range(40)]
+        assert {(cell.fg, cell.bg) for line in cells for cell in line} == {("default", "default")}
+        marked = [sum(cell.reverse or cell.underscore for cell in line) for line in cells]
+        assert max(marked) >= 40
 
 
 def test_the_configuration_is_read_before_the_screen_is_taken(tmp_path: Path) -> None:
