@@ -87,7 +87,8 @@ class Broker:
     async def subscribe(self, after: int | None, wish: Wish) -> AsyncIterator[bytes]:
         """Bytes of the stream from the event after `after` on (None: from now on), until closed."""
         place = self.last if after is None else after
-        yield b": connected\n\n"
+        # The place at once, without an event: a client that is cut off before the first one can resume all the same.
+        yield f": connected\nid: {min(place, self.last)}\n\n".encode()
         if place > self.last:  # of another life of this log: what the client knows is not what is here
             yield _reset(self.last)
             place = self.last
