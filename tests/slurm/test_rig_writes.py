@@ -80,7 +80,7 @@ async def test_variables_of_a_command_reach_it(rig: Rig) -> None:
     reader, writer = open_as(rig, "alice")
     out = rig.folder / "out" / "env.out"
     intent = submit(command=("sh", "-c", 'echo "$MINE/$LC_ALL/$SLURM_TIME_FORMAT"'), env={"MINE": "x,y'z"},
-                    memory_bytes=20_000_000, output=str(out))  # fmt: skip
+                    memory_bytes=20_000_000, output=str(out), cwd=str(rig.folder / "out"))  # fmt: skip
     _, (outcome,) = await carry_out(writer, intent)
     await until_true(lambda: _finished(reader, outcome.created))
     assert out.read_text() == "x,y'z//\n", "the settings of the adapter's own reads must not reach jobs"
