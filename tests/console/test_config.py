@@ -71,9 +71,9 @@ def test_the_first_cluster_is_the_default(tmp_path: Path) -> None:
 
 
 def test_home_and_the_bom_of_an_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/alice")
+    monkeypatch.setenv("HOME", "/elsewhere/alice")
     config = read(tmp_path, b"\xef\xbb\xbf" + GOOD.replace("keys/demo.key", "~/demo.key").encode())
-    assert config.clusters["demo"].token_file == Path("/home/alice/demo.key")  # type: ignore[union-attr]
+    assert config.clusters["demo"].token_file == Path("/elsewhere/alice/demo.key")  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

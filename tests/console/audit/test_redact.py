@@ -52,10 +52,10 @@ def test_what_is_no_secret_stays(text: str) -> None:
 
 
 def test_names_tell_too() -> None:
-    value = {"token": "abc", "env": {"HF_TOKEN": "abc", "HOME": "/home/a"}, "argv": ["x", "--password", "abc"],
+    value = {"token": "abc", "env": {"HF_TOKEN": "abc", "HOME": "/elsewhere/a"}, "argv": ["x", "--password", "abc"],
              "headers": [["X-Api-Key", "abc"], ["If-Match", "abc"]], "plan_id": "abc", "key_id": "abc"}  # fmt: skip
     assert redact(value) == {
-        "token": MARK, "env": {"HF_TOKEN": MARK, "HOME": "/home/a"}, "argv": ["x", "--password", MARK],
+        "token": MARK, "env": {"HF_TOKEN": MARK, "HOME": "/elsewhere/a"}, "argv": ["x", "--password", MARK],
         "headers": [["X-Api-Key", MARK], ["If-Match", "abc"]], "plan_id": "abc", "key_id": "abc",
     }  # fmt: skip
 
