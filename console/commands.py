@@ -73,14 +73,15 @@ def show_key(key: str) -> str:
 
 
 _LISTS: tuple[Context, ...] = ("main", "node", "job", "log", "help")
+_MOVES: tuple[Context, ...] = (*_LISTS, "confirm")
 
 COMMANDS: tuple[Command, ...] = (
-    Command("move.down", ("j", "down"), "down", "Move one row or line down.", _LISTS),
-    Command("move.up", ("k", "up"), "up", "Move one row or line up.", _LISTS),
-    Command("move.page_down", ("pagedown", "ctrl+d"), "page down", "Move one page down.", _LISTS),
-    Command("move.page_up", ("pageup", "ctrl+u"), "page up", "Move one page up.", _LISTS),
-    Command("move.top", ("g", "home"), "top", "Go to the first row or line.", _LISTS),
-    Command("move.bottom", ("G", "end"), "bottom", "Go to the last row or line.", _LISTS),
+    Command("move.down", ("j", "down"), "down", "Move one row or line down.", _MOVES),
+    Command("move.up", ("k", "up"), "up", "Move one row or line up.", _MOVES),
+    Command("move.page_down", ("pagedown", "ctrl+d"), "page down", "Move one page down.", _MOVES),
+    Command("move.page_up", ("pageup", "ctrl+u"), "page up", "Move one page up.", _MOVES),
+    Command("move.top", ("g", "home"), "top", "Go to the first row or line.", _MOVES),
+    Command("move.bottom", ("G", "end"), "bottom", "Go to the last row or line.", _MOVES),
     Command("pane.jobs", ("1",), "jobs", "Go to the jobs.", ("main",)),
     Command("pane.queues", ("2",), "queues", "Go to the queues.", ("main",)),
     Command("pane.nodes", ("3",), "nodes", "Go to the nodes.", ("main",)),
@@ -158,7 +159,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "help", ("question_mark",), "help", "Show the keys that work here.", ("main", "node", "job", "log"), rank=0
     ),
-    Command("back", ("escape",), "back", "Go one level back; never quits, never acts.", (*_LISTS, "confirm"), rank=80),
+    Command("back", ("escape",), "back", "Go one level back; never quits, never acts.", _MOVES, rank=80),
     Command("confirm.yes", ("y",), "confirm", "Send what is shown, where one key is enough.", ("confirm",)),
     Command("quit", ("q",), "quit", "Leave; in a dialog, close it.", _LISTS, rank=95),
 )

@@ -47,7 +47,7 @@ def plan_content(plan: Plan, notes: Sequence[str] = ()) -> Content:
         lines.append(_line("Change", f"{name}{change.field}: {change.before} -> {change.after}", "bold"))
     targets = plan.targets
     for target in targets:
-        label = f" {target.label}" if target.label and target.label != target.ref.id else ""
+        label = f" {clean(target.label, 120)}" if target.label and target.label != target.ref.id else ""
         lines.append(_line("Target", f"{target.ref}{label}  owner {target.owner or '-'}  {target.state}"))
     lines.extend(_line("Warning", warning, "$warning") for warning in plan.warnings)
     lines.append(_line("Undo", plan.undo or "cannot be undone", "" if plan.undo else "$error"))
@@ -129,7 +129,9 @@ class ConfirmPanel(Vertical):
         if self.ready:
             self.post_message(self.Answered(True, self.typed))
 
-    def on_resize(self) -> None:
+    def fit(self, height: int) -> None:
+        """Leave room for the answer below the plan, on a screen of that many lines."""
+        self.body.styles.max_height = max(1, height - 6)
         self.call_after_refresh(self._scrolled)
 
     def on_input_changed(self, event: Input.Changed) -> None:

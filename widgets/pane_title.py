@@ -30,17 +30,17 @@ class PaneTitle(Widget):
         self._count = ""
         self._state: tuple[str, Role] = ("never loaded", "warn")
         self._note = ""
-        self._others = ""
+        self._before = self._after = ""
 
     @property
     def name_shown(self) -> str:
         """Number and name, such as ``1 Jobs``."""
         return self._title
 
-    def show_others(self, others: str) -> None:
-        """The panes that are there but not shown, where there is room for one alone."""
-        if others != self._others:
-            self._others = others
+    def show_others(self, before: str, after: str) -> None:
+        """The panes that are there but not shown, to the left and right of this one's name."""
+        if (before, after) != (self._before, self._after):
+            self._before, self._after = before, after
             self.refresh(Region(0, 0, self.size.width, 1))
 
     @property
@@ -61,9 +61,15 @@ class PaneTitle(Widget):
         width = self.size.width
         line = self._style("line")
         state, role = self._state
-        left = [("╭─ ", line), (self._title, self._style("name")), (f" {self._count} ", self._style("count"))]
-        if self._others:
-            left.append((f"· {self._others} ", self._style("count")))
+        before = f"{self._before} · " if self._before else ""
+        left = [
+            ("╭─ ", line),
+            (before, self._style("count")),
+            (self._title, self._style("name")),
+            (f" {self._count} ", self._style("count")),
+        ]
+        if self._after:
+            left.append((f"· {self._after} ", self._style("count")))
         if self._note:
             room = max(0, width - 12 - sum(cell_len(t) for t, _ in left) - cell_len(state))
             left.append((fit(self._note, min(room, cell_len(self._note))) + " " * bool(room), self._style("info")))

@@ -48,7 +48,11 @@ class ConfirmScreen(CommandScreen, ModalScreen[Answer]):
         dialog.border_subtitle = Content(f" cluster {clean(self._prepared.intent.cluster, 40)} ")
         yield dialog
 
+    def on_resize(self, event: events.Resize) -> None:
+        self.panel.fit(event.size.height)
+
     def on_mount(self) -> None:
+        self.panel.fit(self.app.size.height)
         self.set_timer(QUIET + 0.02, self._listen)
 
     def admits(self, event: events.Key) -> bool:

@@ -120,6 +120,11 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
         self._show_tabs()
         self.show_status()
 
+    @property
+    def up_to_date(self) -> bool:
+        """Everything that the store holds has been handed to the panes."""
+        return self._painted == self._store.revision
+
     def on_screen_resume(self) -> None:
         """Back from a dialog: paint once what was held back."""
         self._moment = Moment(self._store.now().replace(microsecond=0), self._store.marked)
@@ -143,10 +148,13 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
         self.query_one(KeyBar).show(self.hints())
 
     def _show_tabs(self) -> None:
-        narrow = self.has_class("-narrow")
-        for id, board in self.boards.items():
-            others = [f"{b.pane.heading.name_shown} {b.view.shown}" for i, b in self.boards.items() if i != id]
-            board.pane.heading.show_others(" · ".join(others) if narrow else "")
+        """Where there is room for one pane, its title names the others too."""
+        names = [f"{board.pane.heading.name_shown} {board.view.shown}" for board in self.boards.values()]
+        if not self.has_class("-narrow"):
+            names = [""] * len(names)
+        for index, board in enumerate(self.boards.values()):
+            before, after = names[:index], names[index + 1 :]
+            board.pane.heading.show_others(" · ".join(filter(None, before)), " · ".join(filter(None, after)))
 
     # -- layout -----------------------------------------------------------------------------------------------------
 

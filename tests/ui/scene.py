@@ -15,6 +15,7 @@ from console.app import ConsoleApp
 from console.audit import AuditLog
 from console.config import Config
 from console.engine import Engine
+from console.screens.main import MainScreen
 from tests.doubles.counting_driver import CountingDriver
 from tests.doubles.memory_backend import MemoryBackend
 from tests.doubles.settle import settle, until
@@ -43,17 +44,15 @@ def jobs(count: int = 40) -> list[Job]:
                 why = ("Resources: 12 of 16 slots in use", "Dependency: afterok 4101")[n % 2]
                 made.append(common._replace(status="pending", reason=why))
             case 6:
-                end = start + timedelta(minutes=4)
-                made.append(common._replace(status="succeeded", start_time=start, end_time=end, exit_code=0, node_names=node))
+                made.append(_over(common._replace(status="succeeded", exit_code=0, node_names=node), start, 240))
             case _:
-                end = start + timedelta(seconds=41)
-                made.append(
-                    common._replace(
-                        status="failed", start_time=start, end_time=end, exit_code=137, reason="Out of memory",
-                        node_names=node,
-                    )  # fmt: skip
-                )
+                failed = common._replace(status="failed", exit_code=137, reason="Out of memory", node_names=node)
+                made.append(_over(failed, start, 41))
     return made
+
+
+def _over(job: Job, start: datetime, seconds: int) -> Job:
+    return job._replace(start_time=start, end_time=start + timedelta(seconds=seconds))
 
 
 def queues() -> list[Queue]:
@@ -77,7 +76,9 @@ def nodes() -> list[Node]:
         busy._replace(name="node-2", slots_used=8, slots_total=8, cores_total=8, cores_used=8),
         busy._replace(name="node-3", slots_used=4, slots_quota=4, slots_total=16, cores_used=4),
         busy._replace(name="node-4", status="drain", slots_used=2, reason="disk errors, ticket 4711", cores_used=2),
-        busy._replace(name="node-5", status="down", slots_used=0, cores_used=0, heartbeat_time=NOW - timedelta(minutes=42)),
+        busy._replace(
+            name="node-5", status="down", slots_used=0, cores_used=0, heartbeat_time=NOW - timedelta(minutes=42)
+        ),
         busy._replace(name="node-6", status="idle", slots_used=0, cores_used=0, gpu_count=4, gpus_used=0),
     ]
 
@@ -102,7 +103,11 @@ class Scene:
             await settle(self.pilot)
 
     async def until(self, condition: Callable[[], object]) -> None:
-        await until(self.pilot, condition)
+        """Wait for a condition; a failure shows the screen."""
+        try:
+            await until(self.pilot, condition)
+        except TimeoutError as error:
+            raise AssertionError(f"it did not come true; on screen:\n{self.text}") from error
 
     async def settle(self) -> None:
         await settle(self.pilot)
@@ -145,7 +150,7 @@ async def open_scene(
             if loaded:
                 await until(pilot, lambda: app.engine.store.state(backend.cluster, "job").loaded)
                 await until(pilot, lambda: app.engine.clusters[backend.cluster].capabilities is not None)
-                app.screen.tick()  # type: ignore[attr-defined]
+                await until(pilot, lambda: isinstance(app.screen, MainScreen) and app.screen.up_to_date)
                 await settle(pilot)
             yield scene
     finally:
