@@ -11,8 +11,9 @@ import re
 import secrets
 import socket
 import stat
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,26 +114,31 @@ def read_private(path: Path) -> bytes:
         return file.read()
 
 
+_IN_PROCESS = threading.Lock()  # where homes are on NFS, the file's lock is the process's, not the thread's
+
+
 @contextmanager
 def locked(paths: Paths, *, shared: bool = False) -> Iterator[None]:
-    """Hold the log's lock, against other processes too. A reader may do without where nothing can be written."""
-    try:
-        fd = open_private(paths.lock, os.O_RDWR | os.O_CREAT)
-    except (AuditError, FileNotFoundError) as error:
-        if not shared:
-            raise AuditError(f"{paths.lock} cannot be used: {error}", _hint(paths.folder)) from error
+    """Hold the log's lock, against other threads and processes. A reader may do without where nothing can be written.
+
+    Raises AuditError.
+    """
+    with _IN_PROCESS, ExitStack() as held:
+        try:
+            fd = open_private(paths.lock, os.O_RDWR | os.O_CREAT)
+        except (AuditError, FileNotFoundError) as error:
+            if not shared:
+                hint = error.hint if isinstance(error, AuditError) else _hint(paths.folder)
+                raise AuditError(f"{paths.lock} cannot be used: {error}", hint) from error
+        else:
+            held.callback(os.close, fd)
+            _lock(fd, paths, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
         yield
-        return
-    try:
-        _lock(fd, paths, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)
 
 
 def _lock(fd: int, paths: Paths, how: int) -> None:
     try:
-        fcntl.lockf(fd, how)
+        fcntl.flock(fd, how)
     except OSError as error:
         raise AuditError(f"{paths.lock} cannot be locked: {describe(error)}.", _hint(paths.folder)) from error
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,7 +64,6 @@ class AuditLog:
         self.paths = Paths.of(folder if folder is not None else state_folder() / "audit", self.host)
         self._clock = clock
         self._anchor = anchor
-        self._thread_lock = threading.Lock()
 
     def append(self, kind: str, **fields: Any) -> Record:
         """Put one line on disk and return it. Blocks for the lock and the disk. Raises AuditError."""
@@ -75,27 +73,25 @@ class AuditLog:
 
     def append_if(self, wanted: Callable[[], bool], kind: str, **fields: Any) -> Record | None:
         """As `append`, if `wanted()` says so while the lock is held; otherwise None and nothing is written."""
-        with self._thread_lock:
-            prepare_folder(self.paths.folder)
-            with locked(self.paths):
-                if not wanted():
-                    return None
-                key = read_key(self.paths, create=True)
-                fd = open_private(self.paths.log, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-                try:
-                    return self._append(fd, key, kind, fields)
-                except OSError as error:
-                    raise AuditError(f"{self.paths.log} cannot be written: {describe(error)}.", _HINT) from error
-                finally:
-                    os.close(fd)
+        prepare_folder(self.paths.folder)
+        with locked(self.paths):
+            if not wanted():
+                return None
+            key = read_key(self.paths, create=True)
+            fd = open_private(self.paths.log, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            try:
+                return self._append(fd, key, kind, fields)
+            except OSError as error:
+                raise AuditError(f"{self.paths.log} cannot be written: {describe(error)}.", _HINT) from error
+            finally:
+                os.close(fd)
 
     def check_writable(self) -> None:
         """Raise AuditError if a line could not be written now, without writing one."""
-        with self._thread_lock:
-            prepare_folder(self.paths.folder)
-            with locked(self.paths):
-                read_key(self.paths, create=True)
-                os.close(open_private(self.paths.log, os.O_RDWR | os.O_CREAT | os.O_APPEND))
+        prepare_folder(self.paths.folder)
+        with locked(self.paths):
+            read_key(self.paths, create=True)
+            os.close(open_private(self.paths.log, os.O_RDWR | os.O_CREAT | os.O_APPEND))
 
     def records(self) -> Iterator[Record]:
         """Every line of the log that is one, oldest first. No log: none. Raises AuditError."""
