@@ -116,11 +116,12 @@ def outcome(target: Target, done: Finished, alone: bool) -> Outcome:
                 return Outcome("refused", target.ref, clean(line, 400), code)
     if any(_IN_PROGRESS.search(line) for line in lines):
         return Outcome("unknown", target.ref, clean(lines[-1], 400), "unknown")
+    elements = [line for line in lines if line.startswith(f"Job <{target.ref.id}[")]
+    if accepted := [line for line in elements if "is being" in line]:
+        told = f"{clean(accepted[0], 300)} ({len(accepted)} of {len(elements)} elements)"
+        return Outcome("accepted", target.ref, told)
     if alone:
         return _without_success(target.ref, done, lines)
-    elements = [line for line in lines if line.startswith(f"Job <{target.ref.id}[")]
-    if elements and all("is being" in line for line in elements):
-        return Outcome("accepted", target.ref, clean(elements[0], 400))
     return Outcome("unknown", target.ref, clean(lines[-1], 400) if lines else "LSF said nothing of it.", "unknown")
 
 

@@ -141,8 +141,11 @@ def read_details(text: str) -> list[JobDetail]:
         if not found:
             continue
         job = found[-1]
-        if event := _EVENT.match(line):
-            head, block = False, None
+        event = _EVENT.match(line)
+        first = event is not None and event[2].startswith("Submitted from host")
+        if event and (first or not head):
+            # The submission is the first event of a job: what came before it was part of a command.
+            head, block, job.events = False, None, [] if first else job.events
             job.events.append((event[1], event[2].strip()))
         elif head:
             job.fields["_head"] += "\n" + line  # a command of several lines

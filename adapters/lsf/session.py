@@ -37,7 +37,7 @@ from adapters.lsf.tables import (
 )
 from adapters.model import Kind
 from adapters.plan import Command
-from adapters.polling import CallMeter
+from adapters.polling import CallMeter, Sleep
 from adapters.text import clean
 
 _NO_FORMATS = re.compile(r"option -- '?-?o\b", re.IGNORECASE)
@@ -55,6 +55,7 @@ class Session:
         options: Options | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.cluster = cluster
@@ -62,6 +63,7 @@ class Session:
         self.user = self.options.user or pwd.getpwuid(os.getuid()).pw_name
         self.now = now
         self.clock = clock
+        self.sleep = sleep
         self.meter = CallMeter(self.options.calls_per_minute, clock)
         self.pause = Pause(self.options.back_off, clock)
         self.banner: deque[str] = deque(maxlen=BANNER_LINES)

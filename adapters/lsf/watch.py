@@ -64,7 +64,12 @@ class LsfWatch:
         """Poll, and look at what was written in between. Ends only when cancelled."""
         session = self._session
         poller = Poller(
-            self.sources(), floor=session.options.floor, meter=session.meter, clock=session.clock, now=session.now
+            self.sources(),
+            floor=session.options.floor,
+            meter=session.meter,
+            clock=session.clock,
+            sleep=session.sleep,
+            now=session.now,
         )
         items: asyncio.Queue[WatchItem] = asyncio.Queue(maxsize=1)
 
@@ -215,7 +220,7 @@ class LsfWatch:
             await session.wrote.wait()
             session.wrote.clear()
             while session.written:
-                await asyncio.sleep(max(0.0, session.written[0][0] - session.clock()))
+                await session.sleep(max(0.0, session.written[0][0] - session.clock()))
                 targets = {(kind, id) for _, kind, id in session.written}
                 session.written.clear()
                 rows: list[Row] = []
