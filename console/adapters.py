@@ -7,10 +7,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from adapters.base import Reader, Unsupported, Writer
-from console.profiles import NativeProfile, Profile, ReplayProfile
+from console.profiles import Profile
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from adapters.native.token import TokenSource
+    from console.profiles import KubernetesProfile, LsfProfile, NativeProfile, ReplayProfile, SlurmProfile
 
 Opener: TypeAlias = Callable[[str, Profile], tuple[Reader, Writer]]
 
@@ -30,7 +33,15 @@ def _native(name: str, profile: Profile) -> tuple[Reader, Writer]:
     from adapters.native import open_native
 
     settings = cast("NativeProfile", profile)
-    return open_native(name, settings.url, _token(settings), allow_insecure=settings.allow_insecure)
+    return open_native(
+        name,
+        settings.url,
+        _token(settings),
+        allow_insecure=settings.allow_insecure,
+        verify=True if settings.ca_file is None else str(settings.ca_file),
+        owner=settings.owner,
+        poll_floor=settings.poll_floor or 0.0,
+    )
 
 
 def _token(profile: NativeProfile) -> TokenSource:
@@ -41,11 +52,64 @@ def _token(profile: NativeProfile) -> TokenSource:
     return environment_token(profile.token_env) if profile.token_env is not None else fixed_token(None)
 
 
+def _slurm(name: str, profile: Profile) -> tuple[Reader, Writer]:
+    from adapters.slurm import open_slurm
+
+    settings = cast("SlurmProfile", profile)
+    return open_slurm(
+        name,
+        slurm_conf=_text(settings.slurm_conf),
+        slurm_cluster=settings.slurm_cluster,
+        bin_dir=_text(settings.bin_dir),
+        owner=settings.owner,
+        poll_floor=settings.poll_floor,
+        calls_per_minute=settings.calls_per_minute,
+    )
+
+
+def _lsf(name: str, profile: Profile) -> tuple[Reader, Writer]:
+    from adapters.lsf import open_lsf
+
+    settings = cast("LsfProfile", profile)
+    given = {
+        "unit_for_limits": settings.unit_for_limits,
+        "job_slot_limits": settings.job_slot_limits,
+        "user": settings.owner,
+        "floor": settings.poll_floor,
+        "calls_per_minute": settings.calls_per_minute,
+    }
+    return open_lsf(name, **{option: value for option, value in given.items() if value is not None})
+
+
+def _kubernetes(name: str, profile: Profile) -> tuple[Reader, Writer]:
+    from adapters.kubernetes import open_kubernetes
+
+    settings = cast("KubernetesProfile", profile)
+    return open_kubernetes(
+        name,
+        kubeconfig=_text(settings.kubeconfig),
+        context=settings.context,
+        namespace=settings.namespace,
+        namespaces=settings.namespaces,
+        image=settings.image,
+        template=settings.template,
+        templates={template: str(file) for template, file in settings.templates.items()},
+        propagation=settings.propagation,
+        evict=settings.evict,
+    )
+
+
 def _replay(name: str, profile: Profile) -> tuple[Reader, Writer]:
     from adapters.replay import open_replay
 
     settings = cast("ReplayProfile", profile)
-    return open_replay(name, settings.file, speed=settings.speed)
+    return open_replay(name, settings.file, speed=settings.speed, at=settings.at)
 
 
-OPENERS: Mapping[str, Opener] = MappingProxyType({"native": _native, "replay": _replay})
+def _text(path: Path | None) -> str | None:
+    return str(path) if path is not None else None
+
+
+OPENERS: Mapping[str, Opener] = MappingProxyType(
+    {"native": _native, "slurm": _slurm, "lsf": _lsf, "kubernetes": _kubernetes, "replay": _replay}
+)

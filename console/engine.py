@@ -139,6 +139,7 @@ class Engine:
             reader, writer = self._open_with(cluster.name, cluster.profile)
         except AdapterError as error:
             cluster.error = error
+            self.gate.cannot_open(cluster, error)
             self.store.note(cluster.name, SourceState("failed", error=error))
             return
         cluster.reader = reader

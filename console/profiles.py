@@ -83,36 +83,76 @@ class _WithToken(Profile):
 
 
 class NativeProfile(_WithToken):
-    """The native scheduler. `service_token_file` holds the key that `pilothouse mcp` uses in place of the person's."""
+    """The native scheduler.
+
+    Args:
+        ca_file: certificates to trust in place of the system's.
+        service_token_file: the key that `pilothouse mcp` uses in place of the person's.
+    """
 
     type: Literal["native"]
+    ca_file: FilePath | None = None
     service_token_file: FilePath | None = None
 
 
 class SlurmProfile(Profile):
-    """Slurm, by its commands."""
+    """Slurm, by its commands.
+
+    Args:
+        slurm_conf: slurm.conf, if not that of SLURM_CONF or Slurm's default.
+        slurm_cluster: Slurm's own name of the cluster, where a host reaches several.
+        bin_dir: folder of the commands, if they are not on the PATH.
+    """
 
     type: Literal["slurm"]
+    slurm_conf: FilePath | None = None
+    slurm_cluster: str | None = None
+    bin_dir: FilePath | None = None
 
 
 class LsfProfile(Profile):
-    """LSF, by its commands."""
+    """LSF, by its commands.
+
+    Args:
+        unit_for_limits: the site's LSF_UNIT_FOR_LIMITS, where lsf.conf cannot be read.
+        job_slot_limits: whether operators may change a host's slots with `bconf`; by default as lsf.conf says.
+    """
 
     type: Literal["lsf"]
+    unit_for_limits: Literal["KB", "MB", "GB", "TB", "PB", "EB"] | None = None
+    job_slot_limits: bool | None = None
 
 
 class KubernetesProfile(Profile):
-    """Kubernetes, by the person's kubeconfig."""
+    """Kubernetes, by the person's kubeconfig.
+
+    Args:
+        kubeconfig: a file in place of KUBECONFIG and ~/.kube/config; context: one of its contexts.
+        namespace: where submissions go; namespaces: those that are looked at, all that may be read by default.
+        image: of jobs that name none; template: that of `templates` (name = file) which submissions begin with.
+        propagation: whether a cancelled job goes before (Background) or after (Foreground) its pods.
+        evict: whether a drain also evicts what runs.
+    """
 
     type: Literal["kubernetes"]
+    kubeconfig: FilePath | None = None
+    context: str | None = None
+    namespace: str | None = None
+    namespaces: Words = ()
+    image: str | None = None
+    template: str | None = None
+    templates: dict[str, FilePath] = Field(default_factory=dict)
+    propagation: Literal["Background", "Foreground"] = "Background"
+    evict: bool = True
 
 
 class ReplayProfile(Profile):
-    """A recorded feed, played at `speed` times its pace."""
+    """A recorded feed, played at `speed` times its pace from `at` seconds on; a speed of 0 stands still there."""
 
     type: Literal["replay"]
     file: FilePath
-    speed: float = Field(1.0, gt=0, le=10_000)
+    speed: float = Field(1.0, ge=0, le=10_000)
+    at: float = Field(0.0, ge=0)
 
 
 AnyProfile: TypeAlias = Annotated[

@@ -56,6 +56,7 @@ class Gate:
         self._spawn = spawn
         self._verifier = Verifier(store, sleep)
         self._doors: dict[str, _Door] = {}
+        self._closed: dict[str, AdapterError] = {}
         self._waiting: dict[str, Prepared] = {}
         self.operations: list[Operation] = []
         self.settled: list[Record] = []
@@ -64,6 +65,10 @@ class Gate:
     def attach(self, cluster: Cluster, writer: Writer) -> None:
         """Take charge of a cluster's Writer."""
         self._doors[cluster.name] = _Door(cluster, writer)
+
+    def cannot_open(self, cluster: Cluster, error: AdapterError) -> None:
+        """Nothing can be written there, and this is why."""
+        self._closed[cluster.name] = error
 
     async def prepare(self, intent: Intent) -> Prepared:
         """Policy, then the plan. Raises Refused, AuditError, or what planning meets; all of them are on record."""
@@ -134,6 +139,8 @@ class Gate:
     async def _door(self, intent: Intent) -> _Door:
         door = self._doors.get(intent.cluster)
         if door is None:
+            if (closed := self._closed.get(intent.cluster)) is not None:
+                raise closed
             raise NotFound(f"There is no open cluster {clean(intent.cluster, 64)}.", "See: pilothouse doctor")
         await door.cluster.learn()
         return door

@@ -53,8 +53,10 @@ async def test_a_cluster_that_cannot_be_opened_is_a_state(backend: MemoryBackend
         assert str(engine.store.state("a", "job").error) == "a bad url"
         with pytest.raises(Invalid):
             engine.reader("a")
-        with pytest.raises(NotFound, match="no open cluster a"):
+        with pytest.raises(Invalid, match="a bad url"):
             await engine.gate.prepare(CancelJob(cluster="a", refs=(Ref("a", "job", "1"),)))
+        with pytest.raises(NotFound, match="no open cluster c"):
+            await engine.gate.prepare(CancelJob(cluster="c", refs=(Ref("c", "job", "1"),)))
 
 
 def test_a_type_without_an_adapter() -> None:

@@ -17,7 +17,7 @@ def test_it_listens_after_a_quiet_spell_and_not_before() -> None:
     clock = _Clock()
     guard = KeyGuard(clock)
     assert not guard.look() and not guard.admit()
-    clock.now += QUIET
+    clock.now += QUIET + 0.001
     assert guard.look()
 
 
@@ -27,14 +27,14 @@ def test_a_key_that_is_held_down_keeps_it_from_listening() -> None:
     for _ in range(100):
         clock.now += 0.03
         assert not guard.admit()
-    clock.now += QUIET
+    clock.now += QUIET + 0.001
     assert guard.admit() and guard.calm
 
 
 def test_a_burst_of_keys_means_no_yes_even_while_it_listens() -> None:
     clock = _Clock()
     guard = KeyGuard(clock)
-    clock.now += QUIET
+    clock.now += QUIET + 0.001
     assert guard.admit() and guard.calm
     clock.now += BURST / 2
     assert guard.admit() and not guard.calm
