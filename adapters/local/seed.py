@@ -100,7 +100,11 @@ def _apply_queues(tx: Tx, folder: Path) -> None:
         tx.run("INSERT OR IGNORE INTO queues (name) VALUES (?)", name)
         tx.update("queues", "name", name, **columns)
     for row in tx.all("SELECT name FROM queues"):
-        if row["name"] not in wanted:
+        if row["name"] in wanted:
+            continue
+        if tx.one("SELECT 1 FROM jobs WHERE queue = ? AND ended IS NULL", row["name"]) is None:
+            tx.run("DELETE FROM queues WHERE name = ?", row["name"])
+        else:
             tx.update("queues", "name", row["name"], open=0, reason=f"no longer in {QUEUES}")
 
 

@@ -52,6 +52,8 @@ class Server:
         self.join_token = (folder / seed.JOIN_TOKEN).read_text().strip()
 
     def stop(self) -> None:
+        if not self._thread.is_alive():
+            return
         self.http.close()
         self._uvicorn.should_exit = True
         assert self.cluster.db.loop is not None
