@@ -108,7 +108,7 @@ def wrong_uid(served: Served, name: str, wanted: str, held: str) -> Refusal:
 def invalid(served: Served, name: str, causes: list[tuple[str, str, str]]) -> Refusal:
     """422. Each cause is (field, reason, message)."""
     title = f"{served.kind}.{served.group}" if served.group else served.kind
-    said = [f"{field}: {message}" for field, _, message in causes]
+    said = list(dict.fromkeys(f"{field}: {message}" for field, _, message in causes))
     text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
     found = details(served, name, kind=served.kind)
     found["causes"] = [{"reason": reason, "message": message, "field": field} for field, reason, message in causes]

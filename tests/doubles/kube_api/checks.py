@@ -81,7 +81,12 @@ def check_new(served: Served, obj: Obj, store: Store, namespace: str | None) -> 
         place = store.get(_namespaces(), None, namespace)
         if place is not None and place.get("status", {}).get("phase") == "Terminating":
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
-            raise denied(served, name, why)
+            refusal = denied(served, name, why)
+            cause = f"namespace {namespace} is being terminated"
+            refusal.body["details"]["causes"] = [
+                {"reason": "NamespaceTerminating", "message": cause, "field": "metadata.namespace"}
+            ]
+            raise refusal
     pod = obj.get("spec", {}) if served.kind == "Pod" else {}
     if pod.get("priorityClassName") and store.get(_priorities(), None, pod["priorityClassName"]) is None:
         raise denied(served, name, f"no PriorityClass with name {pod['priorityClassName']} was found")
@@ -113,7 +118,8 @@ def _name_causes(served: Served, obj: Obj) -> list[Cause]:
         if not _LABEL.fullmatch(value):
             causes.append(("metadata.labels", "FieldValueInvalid", f'Invalid value: "{value}": {LABEL}'))
     if served.kind == "Job" and not _LABEL.fullmatch(metadata["name"]):
-        causes.append(("spec.template.labels", "FieldValueInvalid", f'Invalid value: "{metadata["name"]}": {LABEL}'))
+        # Two labels carry the name: two causes, which the sentence tells once.
+        causes += [("spec.template.labels", "FieldValueInvalid", f'Invalid value: "{metadata["name"]}": {LABEL}')] * 2
     return causes
 
 
@@ -183,7 +189,8 @@ def _default_job(obj: Obj) -> None:
         container.setdefault("resources", {})
         container.setdefault("terminationMessagePath", "/dev/termination-log")
         container.setdefault("terminationMessagePolicy", "File")
-        container.setdefault("imagePullPolicy", "IfNotPresent")
+        tag = container["image"].rpartition("/")[2].partition(":")[2]
+        container.setdefault("imagePullPolicy", "IfNotPresent" if tag not in ("", "latest") else "Always")
     pod.setdefault("terminationGracePeriodSeconds", 30)
     pod.setdefault("dnsPolicy", "ClusterFirst")
     pod.setdefault("securityContext", {})

@@ -33,6 +33,7 @@ CORE = (
     Served("", "v1", "resourcequotas", "ResourceQuota"),
     Served("", "v1", "limitranges", "LimitRange"),
     Served("", "v1", "events", "Event"),
+    Served("events.k8s.io", "v1", "events", "Event"),
     Served("batch", "v1", "jobs", "Job"),
     Served("batch", "v1", "cronjobs", "CronJob"),
     Served("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"),
@@ -45,7 +46,7 @@ KUEUE = (
     Served("kueue.x-k8s.io", "v1beta2", "localqueues", "LocalQueue", builtin=False),
 )
 VOLCANO = (Served("scheduling.volcano.sh", "v1beta1", "queues", "Queue", namespaced=False, builtin=False),)
-OTHER_GROUPS = ("authentication.k8s.io", "authorization.k8s.io", "events.k8s.io")
+OTHER_GROUPS = ("authentication.k8s.io", "authorization.k8s.io")
 OLDER_VERSIONS = {"kueue.x-k8s.io": ("v1beta1",)}
 """Versions in which the same objects are served too."""
 

@@ -11,6 +11,7 @@ from tests.doubles.kube_api.answers import Refusal, as_json, no_such_group
 from tests.doubles.kube_api.kinds import OLDER_VERSIONS, OTHER_GROUPS
 from tests.doubles.kube_api.rights import ANONYMOUS, Person
 from tests.doubles.kube_api.server import KubeDouble
+from tests.doubles.kube_api.store import stamp
 
 VERSION = {
     "major": "1", "minor": "36", "emulationMajor": "1", "emulationMinor": "36", "minCompatibilityMajor": "1",
@@ -87,6 +88,7 @@ def _self(person: Person) -> dict[str, Any]:
     return {
         "kind": "SelfSubjectReview",
         "apiVersion": "authentication.k8s.io/v1",
+        "metadata": {"creationTimestamp": stamp()},
         "status": {"userInfo": {**info, "groups": list(person.groups)}},
     }
 
@@ -102,7 +104,8 @@ def _access(person: Person, review: dict[str, Any]) -> dict[str, Any]:
     status: dict[str, Any] = {"allowed": rule is not None}
     if rule is not None and rule.binding:
         status["reason"] = f"RBAC: allowed by {rule.binding}"
-    return {**review, "status": status}
+    attributes = {name: value for name, value in wanted.items() if value}
+    return {**review, "spec": {"resourceAttributes": attributes}, "status": status}
 
 
 def _rules(person: Person, review: dict[str, Any]) -> dict[str, Any]:

@@ -19,10 +19,8 @@ def apply(kind: str, body: Any, obj: dict[str, Any], *, builtin: bool) -> dict[s
         raise Refusal(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
     if kind not in accepted:
         listed = ", ".join(accepted)
-        raise Refusal(
-            415, "UnsupportedMediaType",
-            f"the body of the request was in an unknown format - accepted media types include: {listed}", {},
-        )  # fmt: skip
+        text = f"the body of the request was in an unknown format - accepted media types include: {listed}"
+        raise Refusal(415, "UnsupportedMediaType", text)
     if kind == "application/json-patch+json":
         return json_patch(body, obj)
     if not isinstance(body, dict):

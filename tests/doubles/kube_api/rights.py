@@ -52,8 +52,13 @@ def _rule(verbs: frozenset[str], group: str, *resources: str, namespace: str | N
 
 _EDIT = READ | {"create", "update", "patch", "delete", "deletecollection"}
 _EDITOR = 'RoleBinding "job-editors/team-a" of Role "job-editor" to Group "team-a-editors"'
+_OWN = (
+    _rule(frozenset({"create"}), "authorization.k8s.io", "selfsubjectaccessreviews", "selfsubjectrulesreviews"),
+    _rule(frozenset({"create"}), "authentication.k8s.io", "selfsubjectreviews"),
+)
+"""What everybody who is signed in may do: ask about themselves."""
 PEOPLE = {
-    "admin": Person("admin", ("system:masters", "system:authenticated"), rules=(Rule(ALL, ALL, ALL),)),
+    "admin": Person("admin", ("system:masters", "system:authenticated"), rules=(Rule(ALL, ALL, ALL), *_OWN)),
     "viewer": Person(
         "vera",
         uid="1002",
@@ -61,6 +66,7 @@ PEOPLE = {
             _rule(READ, "", "pods", "pods/log", "events", "resourcequotas", "limitranges", "nodes", "namespaces"),
             _rule(READ, "batch", "jobs", "cronjobs"),
             _rule(READ, "scheduling.k8s.io", "priorityclasses"),
+            *_OWN,
         ),
     ),
     "editor": Person(
@@ -81,9 +87,10 @@ PEOPLE = {
             ),
             _rule(frozenset({"create", "delete"}), "", "pods", namespace="team-a", binding=_EDITOR),
             _rule(_EDIT, "batch", "jobs", "cronjobs", namespace="team-a", binding=_EDITOR),
+            *_OWN,
         ),
     ),
-    "nobody": Person("nobody"),
+    "nobody": Person("nobody", rules=_OWN),
 }
 ANONYMOUS = Person("system:anonymous", ("system:unauthenticated",))
 

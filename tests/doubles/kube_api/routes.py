@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from adapters.plan import HttpRequest
-from tests.doubles.kube_api import checks, meta, patches, watching
+from tests.doubles.kube_api import checks, meta, patches, subresources, watching
 from tests.doubles.kube_api.answers import (
     Refusal,
     already_exists,
@@ -32,6 +32,10 @@ from tests.doubles.kube_api.selecting import check_version, matches, page
 from tests.doubles.kube_api.server import Fault, KubeDouble
 from tests.doubles.kube_api.store import Obj, stamp
 
+ORPHANED = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -108,7 +112,7 @@ class Routes:
         asked = self._parse(person, request.method, parts, query, body, media)
         self._authorize(asked)
         if asked.sub == "log":
-            return self._log(asked)
+            return subresources.log(self._double, self._held(asked), asked.query)
         if asked.sub == "eviction":
             return self._evict(asked)
         if asked.method == "GET":
@@ -188,7 +192,10 @@ class Routes:
             "metadata": metadata,
             "items": [_bare(asked.served, self._shown(asked, item)) for item in items],
         }
-        return as_json(listed)
+        older = asked.version != asked.served.version
+        return as_json(
+            listed, 200, warned([f"This version is deprecated. Use {asked.served.version} instead."] if older else [])
+        )
 
     async def _watched(self, asked: Asked) -> AsyncIterator[bytes]:
         double = self._double
@@ -199,39 +206,10 @@ class Routes:
         finally:
             double.forget(breaker)
 
-    def _log(self, asked: Asked) -> Response:
-        obj = self._held(asked)
-        pod = (asked.namespace or "", asked.name or "")
-        containers = [one["name"] for one in obj["spec"]["containers"]]
-        wanted = asked.query.get("container", containers[0])
-        if wanted not in containers:
-            raise bad_request(f"container {wanted} is not valid for pod {asked.name}")
-        source = self._double.previous_logs if asked.query.get("previous") == "true" else self._double.logs
-        if pod not in source:
-            if asked.query.get("previous") == "true":
-                raise bad_request(f'previous terminated container "{wanted}" in pod "{asked.name}" not found')
-            if not obj["spec"].get("nodeName"):
-                return Response(b"", 204)
-            raise bad_request(f'container "{wanted}" in pod "{asked.name}" is waiting to start: ContainerCreating')
-        lines = source[pod].splitlines(keepends=True)
-        if asked.query.get("timestamps") != "true":
-            lines = [line.partition(b" ")[2] for line in lines]
-        if "tailLines" in asked.query:
-            count = int(asked.query["tailLines"])
-            lines = lines[-count:] if count else []
-        return Response(b"".join(lines), 200, {"content-type": "text/plain"})
-
     def _evict(self, asked: Asked) -> Response:
         obj = self._held(asked)
-        options = json.loads(asked.body or b"{}").get("deleteOptions") or {}
-        self._check_uid(asked, options)
-        labels = obj["metadata"].get("labels") or {}
-        for _, budget in self._double.store.listed(self._double.served("poddisruptionbudgets"), asked.namespace):
-            selector = budget["spec"]["selector"]["matchLabels"]
-            if all(labels.get(name) == value for name, value in selector.items()) and not asked.dry:
-                allowed = budget["status"]["disruptionsAllowed"]
-                if allowed < 1:
-                    raise _blocked(budget)
+        self._check_uid(asked, json.loads(asked.body or b"{}").get("deleteOptions") or {})
+        subresources.check_budgets(self._double, obj)
         if not asked.dry:
             self._double.store.remove(asked.served, asked.namespace, asked.name or "")
         body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
@@ -248,20 +226,27 @@ class Routes:
         if double.store.get(asked.served, asked.namespace, metadata["name"]) is not None:
             raise already_exists(asked.served, metadata["name"])
         metadata.update(uid=double.store.uid(), creationTimestamp=stamp(), generation=1)
-        self._admit(asked.served, obj)
+        warnings += self._admit(asked.served, obj)
         checks.check_new(asked.served, obj, double.store, asked.namespace)
         if not asked.dry:
             obj = double.store.put(asked.served, obj)
-        said = [f'299 - "{_quoted(text)}"' for text in warnings]
-        return as_json(
-            {"kind": asked.served.kind, "apiVersion": asked.served.api_version, **obj}, 201,
-            {"warning": said[0]} if said else {},
-        )  # fmt: skip
+        answer = {"kind": asked.served.kind, "apiVersion": asked.served.api_version, **obj}
+        return as_json(answer, 201, warned(warnings))
 
-    def _admit(self, served: Served, obj: Obj) -> None:
-        """Admission policies of a test: each may raise a Refusal."""
+    def _admit(self, served: Served, obj: Obj) -> list[str]:
+        """Admission policies of a test: each may warn (return a text) or refuse (raise)."""
+        warnings: list[str] = []
+        refusal: Refusal | None = None
         for policy in self._double.policies:
-            policy(served, obj)
+            try:
+                if (said := policy(served, obj)) is not None:
+                    warnings.append(said)
+            except Refusal as refused:
+                refusal = refused
+        if refusal is not None:
+            refusal.headers |= warned(warnings)
+            raise refusal
+        return warnings
 
     def _patch(self, asked: Asked) -> Response:
         old = self._held(asked)
@@ -303,22 +288,23 @@ class Routes:
         options = json.loads(asked.body) if asked.body else {}
         self._check_uid(asked, options)
         policy = options.get("propagationPolicy") or asked.query.get("propagationPolicy")
-        foreground = policy == "Foreground" and asked.served.kind == "Job"
-        if asked.served.kind == "Pod" or foreground:
+        waits = {"Foreground": "foregroundDeletion", None: "orphan"}.get(policy) if asked.served.kind == "Job" else None
+        shown = asked.served.kind == "Pod" or waits is not None
+        if shown:
             obj["metadata"].update(deletionTimestamp=stamp(), deletionGracePeriodSeconds=0)
-            if foreground:
-                obj["metadata"]["finalizers"] = ["foregroundDeletion"]
+        if waits is not None:
+            obj["metadata"]["finalizers"] = [waits]
         if not asked.dry:
-            self._carry_out(asked, obj, policy, foreground)
-        if asked.served.kind == "Pod" or foreground:
-            return as_json(obj)
+            self._carry_out(asked, obj, policy)
+        if shown:
+            return as_json(obj, 200, warned([ORPHANED] if waits == "orphan" else []))
         found = {**details(asked.served, asked.name), "uid": obj["metadata"]["uid"]}
         return as_json({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": found})
 
-    def _carry_out(self, asked: Asked, obj: Obj, policy: str | None, foreground: bool) -> None:
+    def _carry_out(self, asked: Asked, obj: Obj, policy: str | None) -> None:
         """What the garbage collector makes of a deletion: without a policy the pods of a batch/v1 Job stay behind."""
         store = self._double.store
-        if foreground:
+        if policy == "Foreground" and asked.served.kind == "Job":
             store.put(asked.served, obj)
             return
         store.remove(asked.served, asked.namespace, asked.name or "")
@@ -342,19 +328,9 @@ def _bare(served: Served, obj: Obj) -> Obj:
     return {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")} if served.builtin else obj
 
 
-def _blocked(budget: Obj) -> Refusal:
-    name, status = budget["metadata"]["name"], budget["status"]
-    text = (
-        f"The disruption budget {name} needs {status['desiredHealthy']} healthy pods and has "
-        f"{status['currentHealthy']} currently"
-    )
-    return Refusal(
-        429,
-        "TooManyRequests",
-        "Cannot evict pod as it would violate the pod's disruption budget.",
-        {"causes": [{"reason": "DisruptionBudget", "message": text}]},
-    )
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+def warned(texts: list[str]) -> dict[str, str]:
+    """The Warning header for the first of these texts."""
+    if not texts:
+        return {}
+    quoted = texts[0].replace("\\", "\\\\").replace('"', '\\"')
+    return {"warning": f'299 - "{quoted}"'}

@@ -54,7 +54,8 @@ def page(store: Store, served: Served, rows: list[tuple[str, Obj]], query: dict[
     if limit and query.get("resourceVersion") != "0" and len(rows) > limit:
         last = rows[limit - 1][0]
         metadata["continue"] = _encode(version, last + "\0")
-        metadata["remainingItemCount"] = len(rows) - limit
+        if not query.get("labelSelector") and not query.get("fieldSelector"):
+            metadata["remainingItemCount"] = len(rows) - limit
         rows = rows[:limit]
     return [obj for _, obj in rows], metadata
 

@@ -70,8 +70,8 @@ class Store:
     def put(self, served: Served, obj: Obj, *, keep_version: bool = False) -> Obj:
         """Add or replace, as a change that watches see. `keep_version` seeds an object exactly as it is."""
         with self.lock:
-            obj = deepcopy(obj)
-            metadata = obj.setdefault("metadata", {})
+            metadata = dict(obj["metadata"])
+            obj = {**obj, "metadata": metadata}
             key = (metadata.get("namespace", "") if served.namespaced else "", metadata["name"])
             old = self.table(served).get(key)
             self.version += 1
@@ -91,8 +91,7 @@ class Store:
             if old is None:
                 return None
             self.version += 1
-            gone = deepcopy(old)
-            gone["metadata"]["resourceVersion"] = str(self.version)
+            gone = {**old, "metadata": {**old["metadata"], "resourceVersion": str(self.version)}}
             self._happened(served, "DELETED", gone, old)
             return gone
 
