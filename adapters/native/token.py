@@ -44,30 +44,35 @@ def file_token(path: Path) -> TokenSource:
             # Opened first, then looked at: what is checked is what is read.
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError:
-            raise Unauthenticated(
-                f"There is no token file {path}.", "Put the key into it, then: chmod 600 " + str(path)
-            ) from None
+            hint = f"Put the key into it, then: chmod 600 {path}"
+            raise Unauthenticated(f"There is no token file {path}.", hint) from None
         except OSError as error:
             raise Unauthenticated(f"The token file {path} cannot be read: {error.strerror}.") from None
-        with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
-                raise Unauthenticated(f"The token file {path} is no regular file.")
-            if found.st_mode & 0o077:
-                mode = stat.S_IMODE(found.st_mode)
-                raise Unauthenticated(
-                    f"The token file {path} is open to others (mode {mode:04o}), so its key is not used.",
-                    f"chmod 600 {path}",
-                )
-            if found.st_uid not in (os.geteuid(), 0):
-                raise Unauthenticated(f"The token file {path} belongs to another user (uid {found.st_uid}).")
-            text = file.read(LONGEST + 1)
+        try:
+            _check_owner_only(path, os.fstat(descriptor))
+            text = os.read(descriptor, LONGEST + 1)
+        finally:
+            os.close(descriptor)
         token = text.decode("utf-8", "replace").strip()
         if not token:
             raise Unauthenticated(f"The token file {path} is empty.")
         return checked(token, f"the token file {path}")
 
     return read
+
+
+def _check_owner_only(path: Path, found: os.stat_result) -> None:
+    """Raises Unauthenticated for what is no plain file, or one that others could read or replace."""
+    if not stat.S_ISREG(found.st_mode):
+        raise Unauthenticated(f"The token file {path} is no regular file.")
+    if found.st_mode & 0o077:
+        mode = stat.S_IMODE(found.st_mode)
+        raise Unauthenticated(
+            f"The token file {path} is open to others (mode {mode:04o}), so its key is not used.",
+            f"chmod 600 {path}",
+        )
+    if found.st_uid not in (os.geteuid(), 0):
+        raise Unauthenticated(f"The token file {path} belongs to another user (uid {found.st_uid}).")
 
 
 def checked(token: str, where: str) -> str:
