@@ -67,7 +67,8 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _rule(
         r"Unable to contact slurm controller|Unable to resolve|getaddrinfo\(\) failed|Unable to establish control"
-        r"|Connection refused|in standby mode|temporarily unable to accept|Resource temporarily unavailable",
+        r"|Connection refused|in standby mode|temporarily unable to accept|Resource temporarily unavailable"
+        r"|Slurmctld\(.*\) at .* is DOWN",
         Unavailable,
         _DOWN,
     ),
@@ -98,20 +99,20 @@ _RULES: tuple[_Rule, ...] = (
     _rule(
         r"no longer pending execution|is pending execution|already (?:completing or completed|finished)|not suspended"
         r"|already suspended|nodes are busy|overlaps with another|Duplicate reservation name"
-        r"|Invalid node state specified|being requeued|is in use",
+        r"|Invalid node state|being requeued|is in use|requires extern step",
         Conflict,
         "Its state has changed, or does not allow this.",
     ),
     _rule(
         r"unrecognized option|Invalid |Unable to open file|does not look like a batch script|DOS line breaks"
         r"|script is empty|specification|not available|must specify|Memory required|More processors requested"
-        r"|Node count|Time limit|Requested node configuration",
+        r"|Node count|Time limit|Requested node configuration|not subset of",
         Invalid,
     ),
 )
 _NOISE = re.compile(
     r"^(?:Try \"|Note, unless nodes|If no partition is requested|Request aborted|[\w./-]+: error: If munged is up"
-    r"|slurm_suspend error:)",
+    r"|slurm_suspend error:|scancel: (?:Terminating job|Signal \d|select/|auth/|cred/|.*plugin loaded))",
     re.IGNORECASE,
 )
 _PREFIX = re.compile(r"^(?:[\w./-]+: )?(?:error|fatal): |^slurm_\w+(?: error)?: ?|^allocation failure: ")
@@ -153,7 +154,11 @@ def write_error_of(finished: Finished) -> AdapterError:
             "The controller may or may not have done it; the target is read again.",
             details={"command": finished.argv[0], "rc": finished.rc},
         )
-    return error_of(finished)
+    error = error_of(finished)
+    if isinstance(error, Unavailable):
+        # Neither the controller nor munge could be reached at all: the request never left this host.
+        return Unreachable(error.message, f"Nothing was sent. {error.hint}", details=error.details)
+    return error
 
 
 def _sentence(said: str) -> str:

@@ -38,17 +38,22 @@ def number(text: str) -> int | None:
     found = _AMOUNT.fullmatch(text)
     if found is None:
         return None
-    value = int(float(found[1]) * 1024 ** _SUFFIX.get(found[2], 0)) if found[2] else int(float(found[1]))
+    value = _scaled(found[1], _SUFFIX.get(found[2], 0))
     return None if value in NO_VALUE else value
+
+
+def _scaled(digits: str, power: int) -> int:
+    """Exact for whole numbers: a float would round the sentinels of 64 bits."""
+    return int(digits) * 1024**power if digits.isdigit() else int(float(digits) * 1024**power)
 
 
 @lru_cache(maxsize=4096)
 def memory_bytes(text: str, unit: str = "M") -> int | None:
     """Bytes of ``4G``, ``500M``, ``62.50G``; a bare number counts in `unit`. None for nothing, ``0`` is 0."""
     found = _AMOUNT.fullmatch(text)
-    if found is None or int(float(found[1])) in NO_VALUE:
+    if found is None or _scaled(found[1], 0) in NO_VALUE:
         return None
-    return int(float(found[1]) * 1024 ** _SUFFIX[found[2] or unit])
+    return _scaled(found[1], _SUFFIX[found[2] or unit])
 
 
 @lru_cache(maxsize=4096)

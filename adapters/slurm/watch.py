@@ -116,7 +116,7 @@ class SlurmFeed:
     async def _tick(self) -> list[Job] | None:
         """The last list with the states of now, without jobs that are gone; None where new jobs have come and a full
         list may be read again."""
-        states = await self._states()
+        states = await self.states()
         known = {job.id for job in self._list}
         new = any(id not in known for id in states)
         if new and self._clock() - self._list_at >= COST_FACTOR * self._list_cost:
@@ -124,7 +124,7 @@ class SlurmFeed:
         self._list = [_with_state(job, states[job.id]) for job in self._list if job.id in states]
         return self._list
 
-    async def _states(self) -> dict[str, str]:
+    async def states(self) -> dict[str, str]:
         """Raw state by shown id, from the controller's cheapest answer. It takes no `-a` and no `--me`."""
         tokens = Tokens.fresh()
         answer = await self._calls.read(
