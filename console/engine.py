@@ -15,7 +15,7 @@ from typing import Any, Self
 from adapters.base import AdapterError, Reader, SourceState, Writer
 from adapters.text import clean
 from console.adapters import open_cluster
-from console.audit import AuditLog
+from console.audit import AuditError, AuditLog
 from console.audit.anchor import to_syslog
 from console.cluster import Cluster
 from console.config import Config, ConfigError, Problem, user_file
@@ -40,7 +40,8 @@ class Engine:
     Args:
         feeds: start a watch for each cluster; the command line does without.
         open_with: opens a profile; tests put a double here.
-        settle: at the start, look up what earlier runs sent without learning the outcome.
+        settle: at the start, see whether the audit log can be written (`audit_error` says why not: every write will
+            be refused) and look up what earlier runs sent without learning the outcome.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Engine:
         self.audit = audit or AuditLog(anchor=anchor, clock=clock)
         self.gate = Gate(config, self.store, self.audit, self.spawn)
         self.clusters = {name: Cluster(name, profile) for name, profile in config.clusters.items()}
+        self.audit_error: AuditError | None = None
         self._feeds = feeds
         self._settle = settle
         self._open_with = open_with
@@ -79,7 +81,7 @@ class Engine:
         for cluster in self.clusters.values():
             self._open(cluster)
         if self._settle:
-            self._feed_tasks.append(asyncio.create_task(self.gate.settle(), name="settle"))
+            self._feed_tasks.append(asyncio.create_task(self._settle_record(), name="settle"))
 
     async def stop(self) -> None:
         """Let writes in flight end, then end the watches and close what is open. Stops operations between steps."""
@@ -128,6 +130,15 @@ class Engine:
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
+
+    async def _settle_record(self) -> None:
+        """See early whether writes can be put on record, so that nobody learns it in a hurry; then close old ones."""
+        try:
+            await asyncio.to_thread(self.audit.check_writable)
+        except AuditError as error:
+            self.audit_error = error
+            return
+        await self.gate.settle()
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from console.config import Config, ConfigError, load, user_file
 from console.config_problems import line_of
-from console.profiles import NativeProfile, ReplayProfile
+from console.profiles import PROFILES, NativeProfile, ReplayProfile, Scope
 
 GOOD = """\
 version = 1
@@ -286,3 +287,11 @@ def test_loading_needs_neither_textual_nor_an_http_client(tmp_path: Path) -> Non
         [sys.executable, "-c", script, str(path)], cwd=root, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == ""
+
+
+def test_the_page_on_configuration_names_every_key() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+    sections = [Config, Scope, *PROFILES.values()]
+    keys = {name for section in sections for name in section.model_fields} - {"sources"}
+    documented = set(re.findall(r"`([a-z_]+)(?: = [^`]*)?`", page))
+    assert keys - documented == set()

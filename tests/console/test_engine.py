@@ -14,6 +14,7 @@ from console.adapters import open_cluster
 from console.audit import AuditLog
 from console.config import Config, ConfigError
 from console.engine import Engine
+from console.gate import Refused
 from console.profiles import Profile
 from tests.console.conftest import config
 from tests.console.waiting import until
@@ -115,3 +116,20 @@ async def test_what_is_spawned_outlives_who_spawned_it(engine: Engine) -> None:
     task.cancel()
     await engine.stop()
     assert done.is_set()
+
+
+async def test_a_log_that_cannot_be_written_is_said_at_the_start(backend: MemoryBackend, audit: AuditLog) -> None:
+    audit.paths.folder.mkdir(mode=0o755)
+    async with Engine(config(), audit=audit, open_with=backend.open) as engine:
+        await until(lambda: engine.audit_error)
+        assert "open to others" in str(engine.audit_error)
+        await until(lambda: engine.store.count("job"))  # reading goes on
+
+
+async def test_a_refusal_stands_even_where_it_cannot_be_recorded(backend: MemoryBackend, audit: AuditLog) -> None:
+    audit.paths.folder.mkdir(mode=0o755)
+    settings = config(read_only=True)
+    async with Engine(settings, feeds=False, settle=False, audit=audit, open_with=backend.open) as engine:
+        with pytest.raises(Refused):
+            await engine.gate.prepare(CancelJob(cluster="demo", refs=(Ref("demo", "job", "1"),)))
+    assert backend.sent == [] and not audit.paths.log.exists()
