@@ -22,12 +22,15 @@ OpenStream = Callable[[Callable[[], str]], EventStream]
 
 
 def chunk_of(data: Any, stream: Stream, offset: int) -> LogChunk:
-    """One piece. `data` is {data (base64 or text), offset, size, at_end, reset}, or the text alone.
+    """One piece. `data` is {data (base64 or text), offset, size, at_end, reset}, or the text alone, which is then all
+    there is: an older server does not know where to begin.
 
     Raises ProtocolError.
     """
     if isinstance(data, str):
-        return LogChunk(stream, data.encode("utf-8", "surrogateescape"), offset)
+        whole = data.encode("utf-8", "surrogateescape")
+        shrunk = offset > len(whole)
+        return LogChunk(stream, whole if shrunk else whole[offset:], 0 if shrunk else offset, len(whole), shrunk)
     if not isinstance(data, Mapping):
         raise ProtocolError(f"A piece of a log was expected and {type(data).__name__} came.")
     body = next((data[key] for key in ("data", "log", "content", "text") if isinstance(data.get(key), str)), None)

@@ -143,9 +143,9 @@ async def test_a_submission_says_all_that_was_asked_for() -> None:
     made = await plan("submit", spec=spec)
     assert body(made) == {
         "queue": "q", "resreq": "r", "command": "echo 'it'\"'\"'s' 'a b'", "jobname": "n", "projectname": "p",
-        "cores": 2, "gpus": 1, "mem_limit": "4001 MB", "run_limit": "01:01", "depends_on": [{"id": "5", "kind": "afterok"}],
-        "array": "1-9%2", "output": "o", "error": "e", "env": {"A": "b"}, "cwd": "/w", "hold": True, "priority": 3,
-        "jobdescription": "d",
+        "cores": 2, "gpus": 1, "mem_limit": "4001 MB", "run_limit": "01:01", "array": "1-9%2", "output": "o",
+        "depends_on": [{"id": "5", "kind": "afterok"}], "error": "e", "env": {"A": "b"}, "cwd": "/w", "hold": True,
+        "priority": 3, "jobdescription": "d",
     }  # fmt: skip
     assert len(made.warnings) == 2 and all("rounded up" in text for text in made.warnings)
     assert dict(request(made).headers)["Idempotency-Key"] == str(made.intent.intent_id)
