@@ -38,11 +38,16 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """One complete answer: all rows of the source's kinds, and the backend's time where it tells it."""
+    """One complete answer: all rows of the source's kinds, and the backend's time where it tells it.
+
+    `cost` is for how many seconds the backend was kept busy, where that is not how long the fetch took (it waited for
+    something that does not answer).
+    """
 
     rows: Sequence[Row]
     at: datetime | None = None
     note: str = ""
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +214,7 @@ class Poller:
             fetched = await track.source.fetch(interest)
         except AdapterError as error:
             return [self._failed(track, error)]
-        return self._succeeded(track, fetched, self._clock() - start)
+        return self._succeeded(track, fetched, self._clock() - start if fetched.cost is None else fetched.cost)
 
     def _succeeded(self, track: _Track, fetched: Fetched, duration: float) -> list[WatchItem]:
         track.pause = max(track.source.interval, self._floor, min(COST_FACTOR * duration, LONGEST_INTERVAL))

@@ -93,7 +93,7 @@ def dialect_notes(session: Session) -> list[str]:
         dialect = session.dialects[table]
         text = f"{table.command}: tier {dialect.tier} ({meaning[dialect.tier]})"
         if not dialect.settled:
-            text += ", not asked yet"
+            text += ", nothing shown yet that would prove it"
         elif dialect.why:
             text += f", because: {dialect.why}"
         if dialect.dropped:

@@ -133,7 +133,8 @@ class Session:
                     raise
                 return await self._fall_back(dialect, selection, error)
             if rows is not None:
-                dialect.settled = True
+                # "No job found" may come before LSF has looked at the fields.
+                dialect.settled = dialect.settled or bool(rows.records)
                 self.banner.extend(clean(line, 200) for line in rows.banner)
                 return rows
             await self._simplify(dialect, selection, done)

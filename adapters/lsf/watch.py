@@ -164,6 +164,7 @@ class LsfWatch:
                     self._hosts = (await session.table(HOSTS)).records
                 except Unavailable as error:
                     silent, dead = error.message, error
+            asked = session.clock()
             try:
                 self._loads = (await session.table(LOAD)).records
             except AdapterError as error:
@@ -175,7 +176,9 @@ class LsfWatch:
                 await self._facts.read_lims()
         self._loaded.add("node")
         note = f"{silent}; states and slots are of the last answer" if dead or session.pause.left else silent
-        return Fetched(self._node_rows(), session.now(), note or self._note())
+        # To wait for mbatchd is no work for LIM, whose answers are to go on.
+        cost = session.clock() - asked if dead else None
+        return Fetched(self._node_rows(), session.now(), note or self._note(), cost)
 
     def _node_rows(self) -> list[Row]:
         return list(nodes(self._session.cluster, self._hosts, self._loads, self._facts.lims))

@@ -197,6 +197,20 @@ async def test_a_source_may_say_what_its_next_fetch_costs() -> None:
     assert backend.calls[1] - backend.calls[0] == 60.0
 
 
+async def test_waiting_for_what_does_not_answer_is_no_cost() -> None:
+    time = Time()
+    calls: list[float] = []
+
+    async def fetch(interest: Interest) -> Fetched:
+        calls.append(time.now)
+        time.now += 20.0
+        return Fetched([], cost=0.1)
+
+    async with aclosing(poller(time, PollSource(frozenset({"job"}), fetch, 5.0)).run(InterestCell())) as items:
+        await take(items, time, 4)
+    assert calls[1] - calls[0] == 25.0
+
+
 async def test_a_backend_that_says_when_to_come_back_is_believed() -> None:
     time = Time()
     calls: list[float] = []
