@@ -16,6 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.filter import Monochrome, NoColor
 
+from console.driver import ConsoleDriver
 from console.link import Link
 from console.screens.main import MainScreen
 from console.themes import DEFAULTS, THEMES, default_theme
@@ -70,7 +71,7 @@ class ConsoleApp(App[int]):
         for number in (signal.SIGHUP, signal.SIGTERM):
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread: tests
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
-        if not self.is_headless:
+        if isinstance(self._driver, ConsoleDriver):
             self.set_interval(TTY_CHECK, self._check_terminal)
 
     async def _start(self) -> None:
@@ -94,11 +95,7 @@ class ConsoleApp(App[int]):
 
     def _check_terminal(self) -> None:
         """A terminal that has gone without a hang-up (nohup) must not leave us running."""
-        try:
-            gone = not os.isatty(1) or os.tcgetpgrp(1) < 0
-        except OSError:
-            gone = True
-        if gone and self._driver is not None and not self._driver.is_headless and self._driver.is_inline is False:
+        if isinstance(self._driver, ConsoleDriver) and self._driver.terminal_gone:
             self.exit(129)
 
     def leave(self, say: Say) -> None:
@@ -158,7 +155,6 @@ def run_app(config: Config, *, cluster: str | None = None) -> int:
 
     The terminal is given back before writes in flight are waited for.
     """
-    from console.driver import ConsoleDriver
     from console.engine import Engine
 
     engine = Engine(config)

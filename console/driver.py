@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import Any
@@ -16,7 +17,15 @@ class ConsoleDriver(LinuxDriver):
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
         assert sys.__stdout__ is not None  # the command checks for a terminal first
-        self._file = sys.__stdout__
+        self._file = self._terminal = sys.__stdout__
+
+    @property
+    def terminal_gone(self) -> bool:
+        """The terminal was closed without a hang-up reaching us."""
+        try:
+            return not os.isatty(self._terminal.fileno()) or os.tcgetpgrp(self._terminal.fileno()) < 0
+        except OSError:
+            return True
 
     def write(self, data: str) -> None:
         start = time.monotonic()

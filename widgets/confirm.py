@@ -88,7 +88,8 @@ class ConfirmPanel(Vertical):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="confirm-body", can_focus=False):
-            yield Static(plan_content(self._plan, self._notes), id="confirm-plan")
+            why = [f"Asked because {self.question.why}."] if self.question.why else []
+            yield Static(plan_content(self._plan, (*self._notes, *why)), id="confirm-plan")
         yield Static("", id="confirm-hint")
         with Horizontal(id="confirm-answer"):
             yield Button(Content("Cancel"), id="confirm-no", compact=True)
@@ -167,7 +168,6 @@ class ConfirmPanel(Vertical):
         if not self._seen:
             return "There is more below: scroll to its end first (Down, PgDn, End)."
         if question.how == "type":
-            why = f"{clean(question.why)}: " if question.why else ""
             asked = clean(question.asks) or "the answer"
-            return f"{why}type {asked} ({clean(question.expected)}), then Enter twice. Esc declines."
+            return f"Type {asked} ({clean(question.expected)}), then Enter twice. Esc declines."
         return "y confirms, Esc declines." if self._armed else "Wait a moment …"

@@ -7,6 +7,7 @@ from datetime import datetime
 from rich.cells import cell_len, set_cell_size
 
 from adapters.model import Node
+from adapters.text import clean
 
 UNKNOWN = "-"
 
@@ -104,9 +105,14 @@ def when(moment: datetime | None) -> str:
 
 
 def fit(text: str, width: int, right: bool = False) -> str:
-    """`text` in exactly `width` terminal cells: padded, or cut with ``…``. Wide characters are never split."""
+    """`text` in exactly `width` terminal cells: padded, or cut with ``…``. Wide characters are never split.
+
+    Text that is not clean although it should be is cleaned here: the last door before the terminal.
+    """
     if width <= 0:
         return ""
+    if not text.isprintable():
+        text = clean(text)
     length = len(text) if text.isascii() else cell_len(text)
     if length == width:
         return text
