@@ -19,7 +19,7 @@ from console.gate.policy import Circumstances, check, check_approval
 from console.gate.prepared import Approval, PlanChanged, Prepared, Refused
 from console.gate.question import question
 from console.gate.recheck import Recheck, recheck
-from console.gate.record import about
+from console.gate.record import about, about_plan
 from console.gate.send import Sender
 from console.gate.settle import settle
 from console.gate.verify import Sleep, Verifier
@@ -112,7 +112,7 @@ class Gate:
         if shown is None:
             return
         door = self._doors[shown.intent.cluster]
-        fields = about(shown.intent, door.cluster.identity, shown.plan)
+        fields = about_plan(shown.plan, door.cluster.identity)
         await self._append("declined", decision="declined", message=reason, **fields)
 
     async def settle(self) -> None:
@@ -176,7 +176,7 @@ class Gate:
     async def _changed(self, shown: Prepared, found: Recheck) -> AdapterError:
         """The plan made anew, to be shown; or what making it meets."""
         door = self._doors[shown.intent.cluster]
-        fields = about(shown.intent, door.cluster.identity, shown.plan)
+        fields = about_plan(shown.plan, door.cluster.identity)
         await self._append("changed", decision="shown again", message=" ".join(found.changed), **fields)
         again = await self.prepare(shown.intent)
         return PlanChanged(self._keep(replace(again, notes=found.changed + found.notes)))
@@ -226,7 +226,8 @@ class Gate:
     async def _record_refusal(self, door: _Door, intent: Intent, error: AdapterError, plan: Plan | None = None) -> None:
         """A refusal stands even where it cannot be put on record."""
         rule = error.rule if isinstance(error, Refused) else f"plan: {error.code}"
-        fields = about(intent, door.cluster.identity, plan)
+        identity = door.cluster.identity
+        fields = about(intent, identity) if plan is None else about_plan(plan, identity)
         with suppress(AuditError):
             await self._append("refused", decision=f"refused: {rule}", rule=rule, message=str(error), **fields)
 

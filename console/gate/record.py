@@ -11,9 +11,9 @@ from adapters.model import Ref
 from console.gate.prepared import Approval
 
 
-def about(intent: Intent, identity: Identity | None, plan: Plan | None = None) -> dict[str, Any]:
+def about(intent: Intent, identity: Identity | None, targets: Iterable[Target] | None = None) -> dict[str, Any]:
     """What every line on an intent says: who wants what, where from, on which cluster, of what."""
-    targets = target_records(plan.targets) if plan else [ref_record(ref) for ref in intent.targets_named]
+    named = [ref_record(ref) for ref in intent.targets_named] if targets is None else target_records(targets)
     return {
         "cluster": intent.cluster,
         "origin": intent.origin,
@@ -21,9 +21,13 @@ def about(intent: Intent, identity: Identity | None, plan: Plan | None = None) -
         "action": intent.verb,
         "parameters": intent.parameters(),
         "intent_id": str(intent.intent_id),
-        "plan_id": plan.plan_id if plan else None,
-        "targets": targets,
+        "targets": named,
     }
+
+
+def about_plan(plan: Plan, identity: Identity | None) -> dict[str, Any]:
+    """The same for a plan as a whole, with the state of its targets as they were shown."""
+    return {**about(plan.intent, identity, plan.targets), "plan_id": plan.plan_id}
 
 
 def decision(approval: Approval) -> str:
@@ -36,7 +40,6 @@ def step_fields(operation_id: str, index: int, step: Step) -> dict[str, Any]:
         "operation": operation_id,
         "step": index,
         "summary": step.summary,
-        "targets": target_records(step.targets),
         "request": step.request.record(),
         "request_digest": request_digest(step.request),
     }

@@ -115,8 +115,9 @@ class Sender:
         await asyncio.to_thread(self.audit.append, kind, **fields)
 
     def _fields(self, operation: Operation, index: int, step: Step) -> dict[str, Any]:
-        fields = about(operation.intent, self.identity, operation.plan)
-        return {**fields, **step_fields(operation.operation_id, index, step)}
+        """A line is about its step's targets; those of a whole bulk action would make each of its lines as long."""
+        fields = about(operation.intent, self.identity, step.targets)
+        return {**fields, "plan_id": operation.plan.plan_id, **step_fields(operation.operation_id, index, step)}
 
     def _mark(self, intent: Intent, step: Step) -> None:
         for target in step.targets:
