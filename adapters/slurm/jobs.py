@@ -14,10 +14,11 @@ from adapters.text import clean
 JOB_FIELDS: tuple[str, ...] = (
     "JobID", "JobArrayID", "ArrayJobID", "ArrayTaskID", "UserName", "Account", "Partition", "State", "Reason",
     "NumNodes", "NumCPUs", "tres-alloc", "tres-per-node", "TimeLimit", "SubmitTime", "StartTime", "EndTime",
-    "PriorityLong", "QOS", "Dependency", "NodeList", "exit_code", "Reservation", "Feature", "Comment", "Name",
+    "PriorityLong", "QOS", "Dependency", "NodeList", "exit_code", "Reservation", "Feature", "RestartCnt",
+    "Comment", "Name",
 )  # fmt: skip
 DETAIL_FIELDS: tuple[str, ...] = (
-    *JOB_FIELDS, "WorkDir", "STDOUT", "STDERR", "STDIN", "Command", "EligibleTime", "TimeUsed", "RestartCnt", "Nice",
+    *JOB_FIELDS, "WorkDir", "STDOUT", "STDERR", "STDIN", "Command", "EligibleTime", "TimeUsed", "Nice",
     "MinMemory", "tres-per-job", "Licenses", "BatchHost", "Requeue", "ReqNodes", "Deadline", "admin_comment",
     "SchedNodes", "NumTasks", "CPUs-Per-Task",
 )  # fmt: skip
@@ -43,9 +44,28 @@ EXTENSIONS: Mapping[str, str] = {
     "comment": "Comment of the submitter.",
     "dependency": "Dependencies in Slurm's own words.",
     "het_offset": "Which component of a heterogeneous job this is.",
+    "restarts": "How often the job was requeued; each time its submission time begins anew.",
     "work_dir": "Working directory.",
-    "stdout": "Where standard output goes.",
-    "stderr": "Where standard error goes.",
+    "stdin": "Where standard input comes from.",
+    "stdout": "Where standard output goes, with Slurm's patterns (%j, %x).",
+    "stderr": "Where standard error goes, with Slurm's patterns.",
+    "command": "The script or command that was submitted.",
+    "licenses": "Licenses asked for.",
+    "batch_host": "The node that runs the batch script.",
+    "requested_nodes": "Nodes asked for by name.",
+    "scheduled_nodes": "Nodes the scheduler has in mind for a pending job.",
+    "admin_comment": "Comment of the administrators.",
+    "gres_per_job": "Generic resources asked for the whole job.",
+    "memory_asked": "Memory asked for, per node or per core (Slurm does not say which).",
+    "time_used": "Time the job has run, as of when it was asked.",
+    "tasks": "Tasks of the job.",
+    "cpus_per_task": "Cores for each task.",
+    "nice": "What the submitter gave away of the priority.",
+    "requeue": "Whether the job may be requeued.",
+    "eligible_time": "When the job could have started for the first time.",
+    "deadline": "When the job must have ended.",
+    "from": "Where the row comes from if not from the controller: the accounting.",
+    "elapsed_seconds": "Seconds the job ran, by the accounting.",
 }
 
 
@@ -139,6 +159,8 @@ def _extensions(f: Mapping[str, str], *, pending: bool, running: bool, signal: i
         found["end_limit"] = end
     if signal is not None:
         found["signal"] = signal
+    if restarts := values.number(f["RestartCnt"]):
+        found["restarts"] = restarts
     if "+" in shown:
         found["het_offset"] = values.number(shown.rpartition("+")[2])
     return found or NOTHING
@@ -156,7 +178,7 @@ def detailed(f: Mapping[str, str], cluster: str) -> Job:
     ):  # fmt: skip
         if (text := values.present(f[name])) is not None:
             more[key] = clean(text, 4096)
-    for key, name in (("restarts", "RestartCnt"), ("tasks", "NumTasks"), ("cpus_per_task", "CPUs-Per-Task")):
+    for key, name in (("tasks", "NumTasks"), ("cpus_per_task", "CPUs-Per-Task")):
         if (count := values.number(f[name])) is not None:
             more[key] = count
     if f["Nice"].lstrip("-").isdigit():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from adapters.base import NotFound
 from adapters.intents import Target
@@ -16,8 +16,8 @@ MOST_IDS = 200
 
 
 async def observe(calls: SlurmCalls, refs: Sequence[Ref]) -> Mapping[Ref, Target | None]:
-    """Targets by the Refs asked for, None where one is gone. A job that was requeued has a new submission time, hence a
-    new `born` in its target's own Ref. Raises AdapterError."""
+    """Targets by the Refs asked for, None where one is gone or its id has another job now. A job that was requeued is
+    the same although its submission time begins anew: its target's own Ref has the new `born`. Raises AdapterError."""
     found: dict[Ref, Target | None] = dict.fromkeys(refs)
     kinds = {kind: [ref for ref in refs if ref.kind == kind] for kind in {ref.kind for ref in refs}}
     if jobs := kinds.get("job"):
@@ -43,12 +43,14 @@ async def _jobs(calls: SlurmCalls, refs: Sequence[Ref]) -> dict[Ref, Target | No
     by_base: dict[str, list[Job]] = {}
     for row in rows:
         by_base.setdefault(row.array.id if row.array else row.id.split("+")[0], []).append(row)
-    return {ref: _job(each, by_base.get(each.base, ())) for ref, each in asked.items()}
+    return {ref: _job(ref, each, by_base.get(each.base, ())) for ref, each in asked.items()}
 
 
-def _job(asked: JobId, rows: Iterable[Job]) -> Target | None:
-    row = _row(asked, list(rows))
-    return None if row is None else job_target(row)
+def _job(ref: Ref, asked: JobId, rows: Sequence[Job]) -> Target | None:
+    row = _row(asked, rows)
+    if row is None or (ref.born not in (None, row.born) and not row.extensions.get("restarts")):
+        return None
+    return job_target(row)
 
 
 def _row(asked: JobId, rows: Sequence[Job]) -> Job | None:

@@ -32,7 +32,7 @@ from adapters.slurm.observe import observe
 from adapters.slurm.options import SlurmOptions
 from adapters.slurm.rights import capabilities
 from adapters.slurm.totals import totals
-from adapters.slurm.watch import watch
+from adapters.slurm.watch import JOBS_EVERY, NODES_EVERY, watch
 
 
 class SlurmReader:
@@ -44,12 +44,14 @@ class SlurmReader:
         meter: CallMeter,
         *,
         floor: float = 0.0,
+        intervals: tuple[float, float] = (JOBS_EVERY, NODES_EVERY),
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.cluster = options.cluster
         self.calls = SlurmCalls(options, meter)
         self.facts = Facts(self.calls)
-        self.floor = floor
+        self._floor = floor
+        self._intervals = intervals
         self._now = now
 
     @property
@@ -67,10 +69,24 @@ class SlurmReader:
             arguments += ["-u", owner]
         if wanted.queue:
             arguments += ["-p", wanted.queue]
-        if wanted.ids:
-            arguments += ["-r", "-j", ",".join(dict.fromkeys(parse_id(each).query for each in wanted.ids))]
-        jobs = [job for job in await lists.read_jobs(self.calls, *arguments) if _wanted(job, wanted)]
+        found = await self._by_ids(wanted.ids, arguments) if wanted.ids else await self._list(arguments)
+        jobs = [job for job in found if _wanted(job, wanted)]
         return jobs if wanted.limit is None else jobs[: wanted.limit]
+
+    async def _list(self, arguments: Sequence[str]) -> list[Job]:
+        return await lists.read_jobs(self.calls, *arguments)
+
+    async def _by_ids(self, ids: Sequence[str], arguments: Sequence[str]) -> list[Job]:
+        """A folded row by its own id stays folded; the bare id of an array brings its elements."""
+        parsed = [parse_id(each) for each in ids]
+        found: dict[str, Job] = {}
+        for folded in (False, True):
+            some = [each for each in parsed if (each.range is not None) == folded]
+            if some:
+                queries = ("-j", ",".join(dict.fromkeys(each.query for each in some)))
+                jobs = await self._list((*arguments, *(() if folded else ("-r",)), *queries))
+                found.update((job.id, job) for job in jobs if not folded or any(matches(e, job.id) for e in some))
+        return list(found.values())
 
     async def get_job(self, id: str) -> Job:
         """One job in full; from the accounting where the controller has forgotten it. Raises NotFound."""
@@ -85,7 +101,10 @@ class SlurmReader:
     async def detail(self, id: str) -> lists.Detail:
         """One job in full with its fields as they came. Raises NotFound."""
         asked = parse_id(id)
-        details = await lists.read_details(self.calls, asked.query)
+        try:
+            details = await lists.read_details(self.calls, asked.query)
+        except NotFound as error:
+            raise NotFound(f"Slurm knows no job {id}: {error.message}", error.hint) from error
         found = [each for each in details if matches(asked, each.job.id)]
         if not found and asked.index is None:
             found = details
@@ -193,7 +212,14 @@ class SlurmReader:
         return [job.ref for job in found]
 
     def watch(self, interest: InterestCell) -> AsyncIterator[WatchItem]:
-        return watch(self.calls, self.facts, interest, me=self.calls.options.owner, floor=self.floor)
+        return watch(
+            self.calls,
+            self.facts,
+            interest,
+            me=self.calls.options.owner,
+            floor=self._floor,
+            intervals=self._intervals,
+        )
 
     async def close(self) -> None:
         """Nothing is held open between calls."""

@@ -41,16 +41,19 @@ def watch(
     *,
     me: str | None,
     floor: float = 0.0,
-    jobs_every: float = JOBS_EVERY,
-    nodes_every: float = NODES_EVERY,
+    intervals: tuple[float, float] = (JOBS_EVERY, NODES_EVERY),
 ) -> AsyncIterator[WatchItem]:
-    """Poll for ever; see `adapters.polling.Poller` for intervals, back-off and states."""
-    feed = SlurmFeed(calls, facts, me=me)
-    sources = (
-        PollSource(frozenset[Kind]({"node"}), feed.nodes, nodes_every, calls=2),
-        PollSource(frozenset[Kind]({"job", "queue", "metrics"}), feed.jobs, jobs_every, by_interest=True),
+    """Poll for ever; see `adapters.polling.Poller` for intervals, back-off and states. `intervals`: seconds between
+    two reads of jobs and of nodes, if nothing forbids it."""
+    return Poller(sources(SlurmFeed(calls, facts, me=me), intervals), meter=calls.meter, floor=floor).run(cell)
+
+
+def sources(feed: SlurmFeed, intervals: tuple[float, float] = (JOBS_EVERY, NODES_EVERY)) -> tuple[PollSource, ...]:
+    """Nodes first: the rows of partitions, which come with the jobs, need them."""
+    return (
+        PollSource(frozenset[Kind]({"node"}), feed.nodes, intervals[1], calls=2),
+        PollSource(frozenset[Kind]({"job", "queue", "metrics"}), feed.jobs, intervals[0], by_interest=True),
     )
-    return Poller(sources, meter=calls.meter, floor=floor).run(cell)
 
 
 class SlurmFeed:

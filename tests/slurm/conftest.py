@@ -20,6 +20,6 @@ def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     root = os.environ.get("SLURMRIG_ROOT")
     # Slurm's users must be able to reach it, which pytest's own temporary folders forbid.
     folder = Path("/tmp") / f"slurm-rig-{os.getpid()}"
-    with running_rig(folder, root=Path(root) if root else None) as started:
+    with running_rig(folder, root=Path(root) if root else None, settings={"SLURMRIG_DEFER": ""}) as started:
         started.fill()
         yield started

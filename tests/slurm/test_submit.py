@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -17,7 +18,8 @@ OPTIONS = SlurmOptions("rig")
 
 
 def made(**spec: object) -> tuple[Command, list[str]]:
-    intent = SubmitJob(cluster="rig", intent_id=ID, spec=JobSpec(**({"command": ("true",)} | spec)))  # type: ignore[arg-type]
+    full: dict[str, Any] = {"command": ("true",)} | spec
+    intent = SubmitJob(cluster="rig", intent_id=ID, spec=JobSpec(**full))
     command, _, warnings = submission(intent, OPTIONS)
     return command, warnings
 
@@ -102,7 +104,8 @@ def test_a_comment_of_the_user_is_kept_and_the_loss_said() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"array": "1-"}, "is no array"), ({"array": "a"}, "is no array"), ({"cores": 1, "nodes": 2}, "cannot be spread"),
+        ({"array": "1-"}, "is no array"), ({"array": "a"}, "is no array"),
+        ({"cores": 1, "nodes": 2}, "cannot be spread"),
         ({"extensions": {"qoss": "x"}}, "has no 'qoss'"), ({"extensions": {"qos": "a\nb"}}, "control character"),
     ],
 )  # fmt: skip
@@ -121,7 +124,7 @@ def test_the_dry_run_asks_exactly_the_same() -> None:
     command, _ = made(queue="gpu", array="0-3")
     question = dry_run_of(command)
     assert question.stdin == command.stdin
-    assert [part for part in question.argv if part != "--test-only"] == [p for p in command.argv if p != "--parsable"]
+    assert [p for p in question.argv if p != "--test-only"] == [p for p in command.argv if p != "--parsable"]
     assert question.argv.count("--test-only") == 1
 
 

@@ -110,7 +110,7 @@ SlurmdParameters=config_overrides
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 SchedulerType=sched/backfill
-SchedulerParameters=bf_interval=5,sched_min_interval=100000,bf_continue,defer_batch,enable_user_top${SLURMRIG_SCHED:+,$SLURMRIG_SCHED}
+SchedulerParameters=bf_interval=2,sched_min_interval=20000,bf_continue,${SLURMRIG_DEFER-defer_batch,}enable_user_top${SLURMRIG_SCHED:+,$SLURMRIG_SCHED}
 PriorityType=priority/multifactor
 PriorityDecayHalfLife=1-0
 PriorityCalcPeriod=00:01
