@@ -44,6 +44,7 @@ def join(tx: Tx, name: Any, max_slots: int) -> str:
     token = tokens.new_token(tokens.NODE)
     number = tx.insert("nodes", name=text, token_hash=tokens.digest(token), max_slots=max_slots)
     tell(tx, number, "created")
+    tx.effects.queues |= {row["name"] for row in tx.all("SELECT name FROM queues")}  # their rows name the hosts
     return token
 
 

@@ -34,11 +34,10 @@ def open_log(path: Path) -> BinaryIO | None:
         return None
     except OSError:
         raise Problem(403, "the log is not a plain file in the logs folder") from None
-    file = os.fdopen(number, "rb")
     if not stat.S_ISREG(os.fstat(number).st_mode):
-        file.close()
+        os.close(number)
         raise Problem(403, "the log is not a plain file in the logs folder")
-    return file
+    return os.fdopen(number, "rb")
 
 
 def read_piece(path: Path, since: int | None, tail: int | None) -> dict[str, Any]:

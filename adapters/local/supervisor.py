@@ -48,14 +48,17 @@ class Supervision:
         self.begun = time.monotonic()
         self.sampled = 0.0
         self.pid = 0
-        self.wake, wake_write = os.pipe()
-        for end in (self.wake, wake_write):
-            os.set_blocking(end, False)
-        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, lambda *_: None)
+        self.wake, self.wake_write = os.pipe()
 
     # -- starting
+
+    def catch_signals(self) -> None:
+        """Children wake us; the signals that end a worker do not end us before the job is over."""
+        for end in (self.wake, self.wake_write):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: None)
 
     def start(self) -> str | None:
         """Fork the job. What keeps it from starting comes back through a pipe that exec closes."""
@@ -84,6 +87,7 @@ class Supervision:
 
     def run(self) -> dict[str, Any]:
         """Start the job, wait for its end, return the result."""
+        self.catch_signals()
         problem = self.start()
         if problem is not None:
             os.waitpid(self.pid, 0)
