@@ -149,15 +149,23 @@ class Engine:
         try:
             reader, writer = self._open_with(cluster.name, cluster.profile)
         except AdapterError as error:
-            cluster.error = error
-            self.gate.cannot_open(cluster, error)
-            self.store.note(cluster.name, SourceState("failed", error=error))
+            self._cannot_open(cluster, error)
+            return
+        except Exception as error:  # a fault of an adapter takes its own cluster away, not the others
+            _log.exception("%s cannot be opened", cluster.name)
+            told = f"{cluster.name} cannot be opened: {clean(f'{type(error).__name__}: {error}', 200)}"
+            self._cannot_open(cluster, AdapterError(told, "See the log."))
             return
         cluster.reader = reader
         self.gate.attach(cluster, writer)
         if self._feeds:
             feed = Feed(reader, cluster.interest, self.store)
             self._feed_tasks.append(asyncio.create_task(feed.run(), name=f"feed {cluster.name}"))
+
+    def _cannot_open(self, cluster: Cluster, error: AdapterError) -> None:
+        cluster.error = error
+        self.gate.cannot_open(cluster, error)
+        self.store.note(cluster.name, SourceState("failed", error=error))
 
     def _file(self) -> Any:
         return self.config.sources[-1] if self.config.sources else user_file()

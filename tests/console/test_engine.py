@@ -133,3 +133,14 @@ async def test_a_refusal_stands_even_where_it_cannot_be_recorded(backend: Memory
         with pytest.raises(Refused):
             await engine.gate.prepare(CancelJob(cluster="demo", refs=(Ref("demo", "job", "1"),)))
     assert backend.sent == [] and not audit.paths.log.exists()
+
+
+async def test_a_fault_of_one_adapter_leaves_the_other_clusters(audit: AuditLog) -> None:
+    def open_with(name: str, profile: Profile) -> tuple[Reader, Writer]:
+        if name == "a":
+            raise ZeroDivisionError("a fault of this double, on purpose")
+        return MemoryBackend(name, [Job("1")]).open()
+
+    async with Engine(two(), audit=audit, open_with=open_with) as engine:
+        await until(lambda: engine.store.count("job") == 1)
+        assert "ZeroDivisionError" in str(engine.store.state("a", "job").error)
