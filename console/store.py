@@ -53,6 +53,7 @@ class Store:
         self._revisions: dict[Ref, int] = {}
         self._gone = Tombstones(keep_gone)
         self._marks = Marks()
+        self._listeners: list[Callable[[], None]] = []
         self.revision = 0
 
     def now(self) -> datetime:
@@ -108,6 +109,11 @@ class Store:
         self._cursors.add(cursor)
         return cursor
 
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Have `listener` called after each change, often many times a second; returns what ends it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
     # Marks
 
     def mark(self, ref: Ref, text: str, until: Callable[[Row | None], bool] | None = None) -> None:
@@ -146,8 +152,8 @@ class Store:
         for kind in kinds:
             table = self._table(cluster, kind)
             table.state = replace(table.state, at=now)
-        self.revision += 1
         self._gone.evict(now)
+        self._moved()
 
     def note(self, cluster: str, state: SourceState) -> None:
         """Take over how a source fares. Data stays: a stale or failed source keeps its last rows."""
@@ -160,14 +166,14 @@ class Store:
                 label=state.label, loaded=table.state.loaded, at=at, interval=state.interval, error=state.error,
                 note=state.note, retry_at=state.retry_at, calls_per_minute=state.calls_per_minute,
             )  # fmt: skip
-        self.revision += 1
+        self._moved()
 
     def forget(self, cluster: str) -> None:
         """Drop everything about a cluster that is no longer looked at."""
         for key in [key for key in self._tables if key[0] == cluster]:
             for ref, row in self._tables.pop(key).rows.items():
                 self._left(ref, row)
-        self.revision += 1
+        self._moved()
 
     def _of(self, kind: Kind, clusters: Iterable[str] | None) -> Iterator[_Table]:
         names = self.clusters() if clusters is None else clusters
@@ -248,10 +254,14 @@ class Store:
 
     def _touched(self, ref: Ref, row: Row | None) -> None:
         """The mark of a row changed, not the row."""
+        if row is not None:
+            known = row.ref
+            self._revisions[known] = self._revisions.get(known, 0) + 1
+            for cursor in self._cursors:
+                cursor.touched(known)
+        self._moved()
+
+    def _moved(self) -> None:
         self.revision += 1
-        if row is None:
-            return
-        known = row.ref
-        self._revisions[known] = self._revisions.get(known, 0) + 1
-        for cursor in self._cursors:
-            cursor.touched(known)
+        for listener in tuple(self._listeners):
+            listener()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, ClassVar
 
@@ -33,7 +34,8 @@ from widgets.table import RecordTable
 if TYPE_CHECKING:
     from console.app import ConsoleApp
 
-TICK = 0.05  # seconds between looks at the store: a lone event is painted soon
+TICK = 0.05  # seconds from a change of the store to a look at it: a lone event is painted soon
+AGES = 0.5  # seconds between looks for ages that have changed: twice in the second that they show
 GAP = 0.2  # seconds between two paintings at least: a stream of events is painted in batches
 SORTS: dict[str, tuple[Sort, ...]] = {
     "job": (Sort("submission_time", descending=True), Sort("status"), Sort("name"), Sort("owner"), Sort("queue"),
@@ -63,6 +65,7 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
         self._active = "jobs"
         self._paused = False
         self._painted = -1
+        self._waking: asyncio.TimerHandle | None = None
 
     def compose(self) -> ComposeResult:
         yield Container(*(board.pane for board in self.boards.values()), id="panes")
@@ -74,8 +77,15 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
         self._go(self._active)
         for board in self.boards.values():
             board.rebuild(self._moment)
-        self._ticking = self.set_interval(TICK, self.tick)
+        self.set_interval(AGES, self.tick)
+        self._end_listening = self._store.listen(self._wake)
+        self._wake()
         self.show_status()
+
+    def on_unmount(self) -> None:
+        self._end_listening()
+        if self._waking is not None:
+            self._waking.cancel()
 
     # -- where the person is ----------------------------------------------------------------------------------------
 
@@ -104,6 +114,17 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
         return super().look(command)
 
     # -- painting ---------------------------------------------------------------------------------------------------
+
+    def _wake(self) -> None:
+        """The store changed: look at it soon, once for all that comes until then. While it is still, nothing wakes us."""
+        if self._waking is None:
+            self._waking = asyncio.get_running_loop().call_later(TICK, self.call_later, self._woken)
+
+    def _woken(self) -> None:
+        self._waking = None
+        self.tick()
+        if self.is_active and not self.up_to_date:
+            self._wake()
 
     def tick(self) -> None:
         """Show what changed. Under a dialog nothing is painted: each change there would repaint the whole screen."""
