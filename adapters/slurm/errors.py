@@ -106,7 +106,7 @@ _RULES: tuple[_Rule, ...] = (
     _rule(
         r"unrecognized option|Invalid |Unable to open file|does not look like a batch script|DOS line breaks"
         r"|script is empty|specification|not available|must specify|Memory required|More processors requested"
-        r"|Node count|Time limit|Requested node configuration|not subset of",
+        r"|Node count|Time limit|Requested node configuration|not subset of|too long",
         Invalid,
     ),
 )

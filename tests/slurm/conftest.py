@@ -10,6 +10,9 @@ import pytest
 
 from tests.rigs.slurm.rig import Rig, running_rig, why_not
 
+SETTINGS = {"SLURMRIG_DEFER": "", "SLURMRIG_MESSAGETIMEOUT": "3"}
+"""Jobs start at once, and commands wait three seconds for a controller that is not there, not ten."""
+
 
 @pytest.fixture(scope="session")
 def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
@@ -20,6 +23,6 @@ def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     root = os.environ.get("SLURMRIG_ROOT")
     # Slurm's users must be able to reach it, which pytest's own temporary folders forbid.
     folder = Path("/tmp") / f"slurm-rig-{os.getpid()}"
-    with running_rig(folder, root=Path(root) if root else None, settings={"SLURMRIG_DEFER": ""}) as started:
+    with running_rig(folder, root=Path(root) if root else None, settings=SETTINGS) as started:
         started.fill()
         yield started
