@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
+from contextlib import aclosing
 from typing import Any, Protocol, TypeVar
 
 from adapters.base import (
@@ -38,9 +39,11 @@ class Watch(Protocol):
     cell: InterestCell
 
     def open_stream(self, kinds: frozenset[Kind]) -> EventStream: ...
-    async def snapshot(self, interest: Interest, kinds: frozenset[Kind], position: str | None) -> list[Delta]: ...
+    def snapshot(
+        self, interest: Interest, kinds: frozenset[Kind], position: str | None
+    ) -> AsyncGenerator[WatchItem, None]: ...
     def batch(self, events: Sequence[Event], interest: Interest, kinds: frozenset[Kind]) -> Delta | None: ...
-    def live(self, kinds: frozenset[Kind]) -> SourceState: ...
+    def live(self, kinds: frozenset[Kind]) -> list[SourceState]: ...
     def trouble(self, error: AdapterError, kinds: frozenset[Kind], failures: int, retry_in: float) -> SourceState: ...
     def list_failed(self, error: AdapterError, kinds: frozenset[Kind]) -> tuple[SourceState, float]: ...
     def pause(self, failures: int) -> float: ...
@@ -109,7 +112,7 @@ class Follower:
                     yield taken
                 got = self._spawn(self._queue.get())
             elif self._due() <= 0:
-                for item in await self._list():
+                async for item in self._list():
                     yield item
 
     def _needs_another(self, interest: Interest) -> bool:
@@ -133,21 +136,27 @@ class Follower:
             return float("inf")
         return self._list_at - asyncio.get_running_loop().time()
 
-    async def _list(self) -> list[WatchItem]:
+    async def _list(self) -> AsyncGenerator[WatchItem, None]:
         """A full snapshot, and the state after it."""
         try:
-            pieces = await self._watch.snapshot(self._interest, self._kinds, self._stream.position)
+            pieces = self._watch.snapshot(self._interest, self._kinds, self._stream.position)
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    yield piece
         except AdapterError as error:
             state, pause = self._watch.list_failed(error, self._kinds)
             self._list_in(pause)
-            return [state]
+            yield state
+            return
         if self._open:
             self._must_list = False
-            return [*pieces, self._watch.live(self._kinds)]
+            for state in self._watch.live(self._kinds):
+                yield state
+            return
         # Shown, but something may have changed unheard: it is listed again when the stream opens.
         self._list_at = None
-        loss = self._loss
-        return [*pieces, self._watch.trouble(loss.error, self._kinds, 1, loss.retry_in)] if loss else [*pieces]
+        if self._loss is not None:
+            yield self._watch.trouble(self._loss.error, self._kinds, 1, self._loss.retry_in)
 
     def _take(self, items: Sequence[StreamItem]) -> Iterator[WatchItem]:
         """Handle what the stream brought, events in runs."""
@@ -188,7 +197,7 @@ class Follower:
         if self._must_list:
             self._list_in(0.0)
         else:
-            yield self._watch.live(self._kinds)
+            yield from self._watch.live(self._kinds)
 
     def _lost(self, loss: Lost) -> SourceState:
         if not self._was_open and isinstance(loss.error, Forbidden | NotFound | Unsupported):

@@ -42,6 +42,8 @@ class Mirror:
         self._services: dict[str, RawRow] = {}
         self._jobs: dict[str, int] = {}
         self._metrics: Metrics | None = None
+        self._kind: Kind = "job"
+        self._listed: set[str] = set()
 
     def note_services(self, services: Iterable[RawRow]) -> None:
         """Remember the node service's rows, for host events that bring the scheduler's half alone."""
@@ -99,18 +101,30 @@ class Mirror:
             upserts.append(self.metrics(at, {key[0] for key in latest}))
         return Delta(tuple(upserts), tuple(removals), position=position, at=at) if upserts or removals else None
 
-    def replace(self, kind: Kind, fresh: Iterable[Row]) -> None:
-        """All rows of a kind as a list has just told them."""
-        for key in [key for key in self._rows if key[0] == kind]:
-            self._count(self._rows.pop(key), None)
+    def begin(self, kind: Kind) -> None:
+        """A full list of this kind begins; what it does not bring is gone at its end."""
+        self._kind, self._listed = kind, set()
+
+    def add(self, fresh: Iterable[Row]) -> None:
+        """Rows that the list has brought."""
         for row in fresh:
-            self._rows[kind, row.id] = row
-            self._count(None, row)
+            key = self._kind, row.id
+            self._count(self._rows.get(key), row)
+            self._rows[key] = row
+            self._listed.add(row.id)
+
+    def end(self) -> None:
+        """The list is complete."""
+        for key in [key for key in self._rows if key[0] == self._kind and key[1] not in self._listed]:
+            self._count(self._rows.pop(key), None)
+        self._listed = set()
+        self._metrics = None
 
     def forget(self, kinds: Iterable[Kind]) -> None:
         """Nobody looks at these kinds any more."""
         for kind in kinds:
-            self.replace(kind, ())
+            self.begin(kind)
+            self.end()
 
     def _count(self, old: Row | None, new: Row | None) -> None:
         for row, step in ((old, -1), (new, 1)):

@@ -99,8 +99,12 @@ class NativeReader:
         return await self._lister.jobs(wanted, owner)
 
     async def jobs_of(self, owner: str | None) -> Sequence[Job]:
-        """All jobs, or those of one owner, for the watch."""
+        """All jobs, or those of one owner."""
         return await self._lister.jobs(JobFilter(), owner)
+
+    def job_pages(self, owner: str | None) -> AsyncGenerator[list[Job], None]:
+        """The same, page by page."""
+        return self._lister.pages(owner)
 
     async def get_job(self, id: str) -> Job:
         what = f"Reading job {id}"

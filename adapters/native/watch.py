@@ -7,17 +7,29 @@ the list is lost; what the list knew already is the same row again and is not to
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from adapters.base import AdapterError, FeedLabel, Interest, InterestCell, SourceState, WatchItem
+from adapters.base import (
+    AdapterError,
+    FeedLabel,
+    Forbidden,
+    Interest,
+    InterestCell,
+    NotFound,
+    SourceState,
+    Unsupported,
+    WatchItem,
+)
 from adapters.events import Event, EventStream
 from adapters.model import Delta, Job, Kind, Node, Queue, Row
 from adapters.native.answers import RawRow
 from adapters.native.follower import Follower
 from adapters.native.mirror import EVENT_OF_KIND, Change, Mirror
 
-PIECE = 2000
+READ_ORDER: tuple[Kind, ...] = ("queue", "node", "job")
+TOTALS: frozenset[Kind] = frozenset({"metrics"})
 FIRST_RETRY = 1.0
 LONGEST_RETRY = 30.0
 FAILURES_TO_FAILED = 3
@@ -28,7 +40,7 @@ class Source(Protocol):
 
     cluster: str
 
-    async def jobs_of(self, owner: str | None) -> Sequence[Job]: ...
+    def job_pages(self, owner: str | None) -> AsyncGenerator[list[Job], None]: ...
     async def list_queues(self) -> Sequence[Queue]: ...
     async def nodes_and_services(self) -> tuple[Sequence[Node], Sequence[RawRow]]: ...
     async def owner_of(self, interest: Interest) -> str | None: ...
@@ -60,6 +72,7 @@ class EventWatch:
         self._mirror = Mirror(source.cluster)
         self._owner: str | None = None
         self._loaded: frozenset[Kind] = frozenset()
+        self._denied: dict[Kind, SourceState] = {}
         self._failures = 0
 
     async def run(self) -> AsyncGenerator[WatchItem, None]:
@@ -83,42 +96,54 @@ class EventWatch:
     def open_stream(self, kinds: frozenset[Kind]) -> EventStream:
         return self._source.stream(sorted(EVENT_OF_KIND[kind] for kind in kinds))
 
-    async def snapshot(self, interest: Interest, kinds: frozenset[Kind], position: str | None) -> list[Delta]:
-        """Read everything of `kinds`, in pieces that are one snapshot. Raises AdapterError, then nothing is changed."""
-        fresh: dict[Kind, Sequence[Row]] = {}
-        services: Sequence[RawRow] = ()
-        owner = await self._source.owner_of(interest)
-        if "job" in kinds:
-            fresh["job"] = await self._source.jobs_of(owner)
-        if "queue" in kinds:
-            fresh["queue"] = await self._source.list_queues()
-        if "node" in kinds:
-            fresh["node"], services = await self._source.nodes_and_services()
-        self._owner = owner
-        self._mirror.note_services(services)
-        for kind, found in fresh.items():
-            self._mirror.replace(kind, found)
-        self._loaded |= kinds
-        self._failures = 0
-        every = [row for found in fresh.values() for row in found]
-        if "metrics" in interest.kinds:
-            every.append(self._mirror.metrics(self._now(), kinds))
-            kinds |= {"metrics"}
-        return self._pieces(every, kinds, position)
+    async def snapshot(
+        self, interest: Interest, kinds: frozenset[Kind], position: str | None
+    ) -> AsyncGenerator[WatchItem, None]:
+        """Read everything of `kinds`, one snapshot a kind: what is few first, then jobs page by page.
 
-    def _pieces(self, every: Sequence[Row], kinds: frozenset[Kind], position: str | None) -> list[Delta]:
-        at = self._now()
-        return [
-            Delta(
-                tuple(every[start : start + PIECE]),
-                reset=kinds if start == 0 else frozenset(),
-                more=start + PIECE < len(every),
-                snapshot=True,
-                position=position,
-                at=at,
-            )
-            for start in range(0, max(len(every), 1), PIECE)
-        ]
+        A kind that is not for us, or that this server has not, is a state of its own and keeps nobody from the rest.
+        Raises AdapterError for what is wrong with all of it.
+        """
+        self._owner = await self._source.owner_of(interest)
+        self._denied = {}
+        for kind in (each for each in READ_ORDER if each in kinds):
+            try:
+                async with aclosing(self._snapshot_of(kind, position)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            except (Forbidden, NotFound, Unsupported) as error:
+                self._denied[kind] = SourceState("failed", frozenset({kind}), error=error)
+        if "metrics" in interest.kinds:
+            totals = self._mirror.metrics(self._now(), kinds)
+            yield self._piece((totals,), TOTALS, position, more=False)
+        self._loaded |= kinds - self._denied.keys()
+        self._failures = 0
+
+    async def _snapshot_of(self, kind: Kind, position: str | None) -> AsyncGenerator[Delta, None]:
+        reset = frozenset({kind})
+        self._mirror.begin(kind)
+        async with aclosing(self._pages_of(kind)) as pages:
+            async for page in pages:
+                self._mirror.add(page)
+                yield self._piece(page, reset, position, more=True)
+                reset = frozenset()
+        self._mirror.end()
+        yield self._piece((), reset, position, more=False)
+
+    def _piece(self, rows: Sequence[Row], reset: frozenset[Kind], position: str | None, *, more: bool) -> Delta:
+        return Delta(tuple(rows), reset=reset, more=more, snapshot=True, position=position, at=self._now())
+
+    async def _pages_of(self, kind: Kind) -> AsyncGenerator[Sequence[Row], None]:
+        if kind == "queue":
+            yield await self._source.list_queues()
+        elif kind == "node":
+            nodes, services = await self._source.nodes_and_services()
+            self._mirror.note_services(services)
+            yield nodes
+        else:
+            async with aclosing(self._source.job_pages(self._owner)) as pages:
+                async for page in pages:
+                    yield page
 
     def batch(self, events: Sequence[Event], interest: Interest, kinds: frozenset[Kind]) -> Delta | None:
         """What these events change. Raises ProtocolError for one that cannot be read."""
@@ -131,14 +156,16 @@ class EventWatch:
             return False
         return self._owner is None or not isinstance(change.row, Job) or change.row.owner == self._owner
 
-    def live(self, kinds: frozenset[Kind]) -> SourceState:
-        return SourceState("live", kinds | {"metrics"}, at=self._now())
+    def live(self, kinds: frozenset[Kind]) -> list[SourceState]:
+        """Live, but for the kinds that could not be read."""
+        shown: frozenset[Kind] = (kinds | TOTALS) - self._denied.keys()
+        return [SourceState("live", shown, at=self._now()), *self._denied.values()]
 
     def trouble(self, error: AdapterError, kinds: frozenset[Kind], failures: int, retry_in: float) -> SourceState:
         """The state after a failure: stale while there is something to show and it has not lasted, then failed."""
         label: FeedLabel = "stale" if kinds <= self._loaded and failures < FAILURES_TO_FAILED else "failed"
         retry_at = self._now() + timedelta(seconds=retry_in)
-        return SourceState(label, kinds | {"metrics"}, error=error, retry_at=retry_at)
+        return SourceState(label, kinds | TOTALS, error=error, retry_at=retry_at)
 
     def list_failed(self, error: AdapterError, kinds: frozenset[Kind]) -> tuple[SourceState, float]:
         """The state after a list that failed, and the seconds until the next try."""

@@ -33,7 +33,7 @@ NODES = "/api/admin/nodes"
 
 
 def job_path(id: str) -> str:
-    return f"{JOBS}/{quote(id, safe='')}"
+    return f"{JOBS}/{id}" if id.isalnum() and id.isascii() else f"{JOBS}/{quote(id, safe='')}"
 
 
 def job_control_path(id: str) -> str:
@@ -107,10 +107,12 @@ LOAD_INDICES = ("r15s", "r1m", "r15m", "ut", "pg", "ls", "it", "swp", "mem", "tm
 
 def whole(value: Any) -> int | None:
     """An int that may arrive as an int, a float or text; None where it is none."""
-    if isinstance(value, bool) or value is None:
+    if value is None or isinstance(value, bool):
         return None
+    if isinstance(value, int):
+        return value
     try:
-        number = float(value) if not isinstance(value, int) else value
+        number = float(value)
         return int(number) if math.isfinite(number) else None
     except (TypeError, ValueError, OverflowError):
         return None
@@ -118,7 +120,9 @@ def whole(value: Any) -> int | None:
 
 def moment(value: Any) -> datetime | None:
     """A time that may be seconds since the epoch (as number or text) or ISO 8601; 0 and empty mean not yet."""
-    if isinstance(value, str) and re.search(r"[-:T]", value):
+    if value is None:
+        return None
+    if isinstance(value, str) and ("-" in value or ":" in value):
         try:
             parsed = datetime.fromisoformat(value)
         except ValueError:
@@ -133,6 +137,8 @@ def moment(value: Any) -> datetime | None:
 
 def bytes_of_mb(value: Any) -> int | None:
     """Bytes of a size in MB: a number, or text with a unit ("4096 MB"; GB there means 1024 MB)."""
+    if value is None:
+        return None
     factor = 1.0
     if isinstance(value, str):
         found = re.fullmatch(r"\s*([0-9.]+)\s*(KB|MB|GB|TB|[KMGT])?\s*", value, re.IGNORECASE)

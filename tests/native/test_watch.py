@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from adapters.base import Delta, Interest, InterestCell, ProtocolError, Unauthenticated
+from adapters.base import Interest, InterestCell, ProtocolError, Unauthenticated
 from adapters.model import Metrics
 from tests.doubles.scripted_native import ScriptedNative, job_row
 from tests.doubles.serving import closed_port, serve_app
@@ -67,7 +67,7 @@ async def test_what_the_list_knew_already_is_not_told_twice(server: Server) -> N
         await until(lambda: "live" in told.labels)
         double.put(job_row(2))
         await until(lambda: "2" in told.jobs())
-    assert [[row.id for row in delta.upserts if row.ref.kind == "job"] for delta in told.deltas] == [["1"], ["2"]]
+    assert told.told_of_jobs() == [["1"], ["2"]]
 
 
 async def test_a_cut_is_resumed_and_not_listed_again(server: Server) -> None:
@@ -137,10 +137,23 @@ async def test_a_list_that_fails_is_a_state_and_is_tried_again(server: Server) -
         await until(lambda: "failed" in told.labels)
         failed = next(state for state in told.states if state.label == "failed")
         assert failed.error is not None and "the controller starts" in failed.error.message and failed.retry_at
-        assert told.deltas == []
+        assert told.jobs() == {} and told.rows.keys() >= {("queue", "normal"), ("node", "h1")}
         double.fail.clear()
         await until(lambda: told.jobs() == {"1": "PEND"})
         await until(lambda: told.labels[-1] == "live")
+
+
+async def test_a_kind_that_is_not_for_us_keeps_nobody_from_the_rest(server: Server) -> None:
+    double, url = server
+    double.fail["/xce/v1/hosts"] = (403, "no permission host:view")
+    async with watching(url) as told:
+        await until(lambda: "live" in told.labels)
+        double.put(job_row(2))
+        await until(lambda: told.jobs() == {"1": "PEND", "2": "PEND"})
+    live = next(state for state in told.states if state.label == "live")
+    failed = next(state for state in told.states if state.label == "failed")
+    assert "node" not in live.kinds and failed.kinds == {"node"}
+    assert failed.error is not None and "host:view" in failed.error.message
 
 
 async def test_rows_that_cannot_be_read_are_an_error_and_not_an_empty_list(server: Server) -> None:
@@ -148,7 +161,7 @@ async def test_rows_that_cannot_be_read_are_an_error_and_not_an_empty_list(serve
     double.jobs = {1: {"unheard": 1}}
     async with watching(url) as told:
         await until(lambda: "failed" in told.labels)
-    assert told.deltas == [] and any(isinstance(state.error, ProtocolError) for state in told.states)
+    assert told.snapshots == 0 and any(isinstance(state.error, ProtocolError) for state in told.states)
 
 
 async def test_a_wrong_key_is_said_and_a_right_one_is_used_when_it_is_there(server: Server) -> None:
@@ -248,12 +261,10 @@ async def test_a_snapshot_of_many_rows_comes_in_pieces(server: Server) -> None:
     double.jobs = {number: job_row(number) for number in range(1, 4501)}
     async with watching(url, InterestCell(Interest(kinds=frozenset({"job"})))) as told:
         await until(lambda: "live" in told.labels)
-    pieces = [item for item in told.deltas if isinstance(item, Delta)]
-    assert [(len(piece.upserts), bool(piece.reset), piece.more) for piece in pieces] == [
-        (2000, True, True),
-        (2000, False, True),
-        (500, False, False),
-    ]
+    first, *_, last = pieces = told.deltas
+    assert sum(len(piece.upserts) for piece in pieces) == 4500 and all(piece.snapshot for piece in pieces)
+    assert first.reset == {"job"} and not any(piece.reset for piece in pieces[1:])
+    assert [piece.more for piece in pieces] == [True] * (len(pieces) - 1) + [False] and last.position is not None
 
 
 async def test_an_id_that_was_given_again_removes_the_old_job(server: Server) -> None:
@@ -262,6 +273,6 @@ async def test_an_id_that_was_given_again_removes_the_old_job(server: Server) ->
     async with watching(url) as told:
         await until(lambda: "live" in told.labels)
         double.put(job_row(1, submittime=1_800_000_000))
-        await until(lambda: len(told.deltas) > 1)
+        await until(lambda: told.deltas[-1].removals)
     assert [ref.id for ref in told.deltas[-1].removals] == ["1"]
     assert told.deltas[-1].removals[0].born != told.deltas[-1].upserts[0].ref.born

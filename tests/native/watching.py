@@ -12,6 +12,7 @@ from adapters.model import Row
 from adapters.native import open_native
 from adapters.native.token import fixed_token
 from adapters.native.transport import Timeouts
+from adapters.replay.playback import Key, Rows
 
 DEADLINE = 20.0
 
@@ -26,17 +27,16 @@ class Told:
 
     def __init__(self) -> None:
         self.items: list[Delta | SourceState] = []
-        self.rows: dict[tuple[str, str], Row] = {}
+        self._folded = Rows()
 
     def take(self, item: Delta | SourceState) -> None:
         self.items.append(item)
-        if isinstance(item, SourceState):
-            return
-        if item.reset and not item.more:
-            self.rows = {key: row for key, row in self.rows.items() if key[0] not in item.reset}
-        for ref in item.removals:
-            self.rows.pop((ref.kind, ref.id), None)
-        self.rows.update({(row.ref.kind, row.id): row for row in item.upserts})
+        if isinstance(item, Delta):
+            self._folded.apply(item)
+
+    @property
+    def rows(self) -> dict[Key, Row]:
+        return self._folded.rows
 
     @property
     def labels(self) -> list[str]:
@@ -52,7 +52,13 @@ class Told:
 
     @property
     def snapshots(self) -> int:
-        return len([delta for delta in self.deltas if delta.reset])
+        """How often jobs were listed."""
+        return len([delta for delta in self.deltas if "job" in delta.reset])
+
+    def told_of_jobs(self) -> list[list[str]]:
+        """Ids of the jobs in each batch that has any."""
+        batches = [[row.id for row in delta.upserts if row.ref.kind == "job"] for delta in self.deltas]
+        return [batch for batch in batches if batch]
 
     def jobs(self) -> dict[str, str]:
         return {id: str(getattr(row, "raw_status", "")) for (kind, id), row in self.rows.items() if kind == "job"}
