@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Context: TypeAlias = Literal["main", "jobs", "queues", "nodes", "node", "job", "log", "confirm", "help"]
+Context: TypeAlias = Literal["main", "jobs", "queues", "nodes", "node", "job", "log", "sent", "confirm", "help"]
 """Where a command is understood: on the main screen, in one of its panes, or in a dialog."""
 
 TITLES: dict[Context, str] = {
@@ -21,6 +21,7 @@ TITLES: dict[Context, str] = {
     "node": "In the node dialog",
     "job": "In the job detail",
     "log": "In a log",
+    "sent": "In the list of what was sent",
     "confirm": "In a question before a write",
     "help": "In the help",
 }
@@ -29,7 +30,7 @@ PANES: frozenset[Context] = frozenset({"jobs", "queues", "nodes"})
 _SHOWN = {
     "slash": "/", "question_mark": "?", "escape": "Esc", "enter": "Enter", "tab": "Tab", "shift+tab": "Shift+Tab",
     "down": "Down", "up": "Up", "pagedown": "PgDn", "pageup": "PgUp", "home": "Home", "end": "End", "space": "Space",
-    "asterisk": "*", "colon": ":", "left": "Left", "right": "Right",
+    "asterisk": "*", "shift+down": "Shift+Down", "shift+up": "Shift+Up", "colon": ":", "left": "Left", "right": "Right",
 }  # fmt: skip
 
 
@@ -72,7 +73,7 @@ def show_key(key: str) -> str:
     return _SHOWN.get(key, key)
 
 
-_LISTS: tuple[Context, ...] = ("main", "node", "job", "log", "help")
+_LISTS: tuple[Context, ...] = ("main", "node", "job", "log", "sent", "help")
 _MOVES: tuple[Context, ...] = (*_LISTS, "confirm")
 
 COMMANDS: tuple[Command, ...] = (
@@ -87,6 +88,21 @@ COMMANDS: tuple[Command, ...] = (
     Command("pane.nodes", ("3",), "nodes", "Go to the nodes.", ("main",)),
     Command("pane.next", ("tab",), "next pane", "Go to the next pane.", ("main",), rank=90),
     Command("pane.previous", ("shift+tab",), "previous pane", "Go to the previous pane.", ("main",)),
+    Command("mark.toggle", ("space",), "mark", "Mark the row, or take the mark off; moves on.", ("main",), rank=40),
+    Command("mark.down", ("shift+down",), "mark down", "Mark the row and move down.", ("main",)),
+    Command("mark.up", ("shift+up",), "mark up", "Mark the row and move up.", ("main",)),
+    Command("mark.all", ("asterisk",), "mark all", "Mark all rows shown, or take all marks off.", ("main",)),
+    Command(
+        "operations",
+        ("o",),
+        "sent",
+        "Show what was sent: each request, its answer, and what is on its way.",
+        ("main", "node", "job"),
+        rank=58,
+    ),
+    Command(
+        "operation.stop", ("S",), "stop", "Stop the newest operation between two of its steps.", ("sent",), rank=10
+    ),
     Command(
         "filter",
         ("slash",),

@@ -88,7 +88,7 @@ class ConfirmPanel(Vertical):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="confirm-body", can_focus=False):
-            why = [f"Asked because {self.question.why}."] if self.question.why else []
+            why = [f"A typed answer is needed: {self.question.why}."] if self.question.why else []
             yield Static(plan_content(self._plan, (*self._notes, *why)), id="confirm-plan")
         yield Static("", id="confirm-hint")
         with Horizontal(id="confirm-answer"):

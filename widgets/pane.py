@@ -70,12 +70,18 @@ class Pane(Vertical):
         if facts.paused:
             text, role = f"paused, {text}", "warn"
         note = f"filter {facts.filter}" if facts.filter else _first_note(facts)
-        marks = len(self.table.marks)
-        if marks:
-            count += f" ({marks} marked)"
+        count += self._marked()
         self.heading.show(count, (text, role), note)
         if not shown:
             self.table.explain_empty(why_empty(self.noun, facts, now))
+
+    def _marked(self) -> str:
+        """How many rows are marked, and how many of them a filter hides."""
+        marks = self.table.marks
+        if not marks:
+            return ""
+        hidden = len(marks.difference(self.table.order)) if self._facts and self._facts.filter else 0
+        return f" ({len(marks)} marked{f', {hidden} hidden' if hidden else ''})"
 
 
 def _first_note(facts: PaneFacts) -> str:

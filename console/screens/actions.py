@@ -29,14 +29,14 @@ SIMPLE: dict[str, type[TargetedIntent]] = {
 """Commands whose intent needs nothing but its targets."""
 
 
-def simple_intent(command: str, refs: Sequence[Ref], row: Row | None = None) -> Intent:
+def simple_intent(command: str, refs: Sequence[Ref], rows: Sequence[Row | None] = ()) -> Intent:
     """The intent of a command that needs only targets, all of one cluster. Raises KeyError, pydantic.ValidationError.
 
-    `job.suspend` is one key for two verbs: a suspended job resumes.
+    `job.suspend` is one key for two verbs: suspended jobs resume.
     """
     cluster = refs[0].cluster
     if command == "job.suspend":
-        resumes = isinstance(row, Job) and row.status == "suspended"
+        resumes = bool(rows) and all(isinstance(row, Job) and row.status == "suspended" for row in rows)
         kind: type[TargetedIntent] = ResumeJob if resumes else SuspendJob
         return kind(cluster=cluster, refs=tuple(refs))
     return SIMPLE[command](cluster=cluster, refs=tuple(refs))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from adapters.model import Ref
 from console.screens.facts import feed_facts
 from console.store import Store
 from console.view import Sort, View
@@ -38,6 +39,20 @@ class Board:
     def filter(self) -> str:
         return self.view.filter_text
 
+    def set_marks(self, marks: Iterable[Ref]) -> None:
+        """Mark these rows and no others."""
+        self.pane.table.set_marks(set(marks))
+        if self.pane.facts is not None and self._moment is not None:
+            self.pane.show_facts(self.pane.facts, self._moment.now)
+
+    def lost_marks(self) -> int:
+        """Take the marks off rows that no longer exist; returns how many there were."""
+        marks = self.pane.table.marks
+        gone = {ref for ref in marks if self._store.row(ref) is None}
+        if gone:
+            self.set_marks(marks - gone)
+        return len(gone)
+
     def facts(self, paused: bool) -> PaneFacts:
         feeds = feed_facts(self._store, self._clusters, self.pane.kind)
         return PaneFacts(self.view.total, feeds, self.view.filter_text, paused)
@@ -45,6 +60,7 @@ class Board:
     def rebuild(self, moment: Moment, paused: bool = False) -> None:
         """Everything anew: another filter or sort, or a return from a dialog."""
         changed = self._cursor.take().changed
+        self._moment = moment
         self.view.rebuild(self._store)
         self._stale_order = False
         if self.view.sort:

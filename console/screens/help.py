@@ -18,7 +18,7 @@ from widgets.jobs import JOB_LETTERS
 from widgets.nodes import NODE_LETTERS
 from widgets.queues import QUEUE_LETTERS
 
-ORDER: tuple[Context, ...] = ("jobs", "queues", "nodes", "node", "job", "log", "main", "confirm")
+ORDER: tuple[Context, ...] = ("jobs", "queues", "nodes", "node", "job", "log", "sent", "main", "confirm")
 
 
 def sections(here: Collection[Context]) -> list[HelpSection]:

@@ -19,6 +19,7 @@ from console.commands import Command, Context
 from console.screens.bindings import CommandScreen, bindings_for
 from console.screens.board import Board
 from console.screens.facts import status_of
+from console.screens.mark_keys import MarkKeys
 from console.screens.write_keys import WriteKeys
 from console.view import Sort
 from widgets.columns import Moment, Role
@@ -45,7 +46,7 @@ SORTS: dict[str, tuple[Sort, ...]] = {
 }  # fmt: skip
 
 
-class MainScreen(WriteKeys, CommandScreen, Screen[None]):
+class MainScreen(MarkKeys, WriteKeys, CommandScreen, Screen[None]):
     """Jobs, queues and nodes of every cluster."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("main", "jobs", "queues", "nodes")
@@ -116,7 +117,7 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
     # -- painting ---------------------------------------------------------------------------------------------------
 
     def _wake(self) -> None:
-        """The store changed: look at it soon, once for all that comes until then. While it is still, nothing wakes us."""
+        """The store changed: look at it soon, once for all that comes until then. A store at rest wakes nobody."""
         if self._waking is None:
             self._waking = asyncio.get_running_loop().call_later(TICK, self.call_later, self._woken)
 
@@ -138,6 +139,8 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
             self._moment = Moment(now, self._store.marked)
         for board in self.boards.values():
             board.tick(self._moment, clock, self._paused)
+            if lost := board.lost_marks():
+                self.say(f"{lost} marked {board.pane.noun} are gone; their marks with them.", "warn")
         self._show_tabs()
         self.show_status()
 
@@ -244,9 +247,11 @@ class MainScreen(WriteKeys, CommandScreen, Screen[None]):
         self.app.push_screen(HelpScreen(self.contexts))
 
     def do_back(self) -> None:
-        """One level back: the last thing said, then the filter. Never quits."""
+        """One level back: the last thing said, then the marks, then the filter. Never quits."""
         if self._said[0] and not self._paused:
             self.say("")
+        elif self.clear_marks():
+            return
         elif self.board.filter:
             self.board.set_filter("", self._moment)
 

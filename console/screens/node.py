@@ -120,9 +120,9 @@ class NodeScreen(WriteKeys, CommandScreen, ModalScreen[None]):
         from adapters.intents import Intent
 
         assert isinstance(intent, Intent)
-        self._host.write(intent, self.say, self._sent)
+        self._host.write(intent, self.say, self.sent)
 
-    def _sent(self, operation: Operation) -> None:
+    def sent(self, operation: Operation) -> None:
         self._operation = operation
         self.tick()
 

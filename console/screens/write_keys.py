@@ -11,6 +11,7 @@ from widgets.columns import Role
 if TYPE_CHECKING:
     from adapters.intents import Intent
     from console.app import ConsoleApp
+    from console.gate import Operation
 
 
 class WriteKeys:
@@ -23,12 +24,38 @@ class WriteKeys:
         """What a write is aimed at."""
         raise NotImplementedError
 
+    @property
+    def targets(self) -> tuple[Ref, ...]:
+        """All that a write is aimed at."""
+        return (self.target,) if self.target is not None else ()
+
+    def _of_one_cluster(self) -> tuple[Ref, ...]:
+        """The targets, or nothing and a word where there are none or they are of several clusters."""
+        targets = self.targets
+        clusters = sorted({ref.cluster for ref in targets})
+        if not targets:
+            self.say("There is no row to do that to.", "dim")
+        elif len(clusters) > 1:
+            self.say(f"The marked rows are of {' and '.join(clusters)}: a write goes to one cluster at a time.", "warn")
+            return ()
+        return targets
+
     def say(self, text: str, role: Role = "plain") -> None:
         raise NotImplementedError
 
     def write(self, intent: Intent) -> None:
         """Have the gate plan it and ask; returns at once. What comes of it goes to `say`."""
-        self._host.write(intent, self.say)
+        self._host.write(intent, self.say, self.sent)
+
+    def sent(self, operation: Operation) -> None:
+        """A write is on its way. One of several steps is shown as it goes."""
+        if len(operation.steps) > 1:
+            self.do_operations()
+
+    def do_operations(self) -> None:
+        from console.screens.sent import SentScreen
+
+        self._host.push_screen(SentScreen(self._host))
 
     def _write_simple(self, command: str) -> None:
         from pydantic import ValidationError
@@ -36,11 +63,11 @@ class WriteKeys:
         from console.screens.actions import simple_intent
         from console.screens.writes import problem
 
-        if (ref := self.target) is None:
-            self.say("There is no row to do that to.", "dim")
+        if not (refs := self._of_one_cluster()):
             return
+        store = self._host.engine.store
         try:
-            self.write(simple_intent(command, [ref], self._host.engine.store.row(ref)))
+            self.write(simple_intent(command, refs, [store.row(ref) for ref in refs]))
         except ValidationError as error:
             self.say(problem(error), "bad")
 
@@ -66,17 +93,16 @@ class WriteKeys:
         """Ask for the reason first; the plan and its question follow."""
         from console.screens.prompt import PromptScreen
 
-        if (ref := self.target) is None:
-            self.say("There is no node to drain.", "dim")
+        if not (refs := self._of_one_cluster()):
             return
-        if why_not := self._host.why_not(ref.cluster, "drain"):
+        if why_not := self._host.why_not(refs[0].cluster, "drain"):
             self.say(why_not, "warn")
             return
-        title = f"Drain {clean(ref.id, 40)}"
+        title = f"Drain {clean(refs[0].id, 40)}" + (f" and {len(refs) - 1} more" if len(refs) > 1 else "")
         prompt = PromptScreen(title, "Reason", placeholder="why nothing new shall start there")
-        self._host.push_screen(prompt, lambda reason: self._drain(ref, reason))
+        self._host.push_screen(prompt, lambda reason: self._drain(refs, reason))
 
-    def _drain(self, ref: Ref, reason: str | None) -> None:
+    def _drain(self, refs: tuple[Ref, ...], reason: str | None) -> None:
         from pydantic import ValidationError
 
         from adapters.intents import DrainNode
@@ -86,6 +112,6 @@ class WriteKeys:
             self.say("Nothing was sent.", "dim")
             return
         try:
-            self.write(DrainNode(cluster=ref.cluster, refs=(ref,), reason=reason))
+            self.write(DrainNode(cluster=refs[0].cluster, refs=refs, reason=reason))
         except ValidationError as error:
             self.say(problem(error), "bad")

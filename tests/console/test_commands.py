@@ -15,10 +15,11 @@ from console.screens.job import JobScreen
 from console.screens.log import LogScreen
 from console.screens.main import MainScreen
 from console.screens.node import NodeScreen
+from console.screens.sent import SentScreen
 
 SCREENS: dict[Context, type[CommandScreen]] = {
     "main": MainScreen, "jobs": MainScreen, "queues": MainScreen, "nodes": MainScreen, "node": NodeScreen,
-    "job": JobScreen, "log": LogScreen, "confirm": ConfirmScreen, "help": HelpScreen,
+    "job": JobScreen, "log": LogScreen, "sent": SentScreen, "confirm": ConfirmScreen, "help": HelpScreen,
 }  # fmt: skip
 
 

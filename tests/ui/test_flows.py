@@ -21,7 +21,7 @@ from tests.doubles.memory_backend import MemoryBackend
 from tests.ui.scene import Scene, jobs, open_scene, rows
 
 
-async def _ask(scene: Scene, *keys: str) -> ConfirmScreen:
+async def ask(scene: Scene, *keys: str) -> ConfirmScreen:
     """Press what leads to a question, and wait until it listens."""
     await scene.press(*keys)
     await scene.until(lambda: isinstance(scene.app.screen, ConfirmScreen))
@@ -37,7 +37,7 @@ class TestQuota:
         async with open_scene(tmp_path) as scene:
             await scene.press("3", "e", "2")
             assert isinstance(scene.app.screen, NodeScreen)
-            await _ask(scene, "enter")
+            await ask(scene, "enter")
             assert '"slots": 2' in scene.text and "demo/node-1" in scene.text
             await scene.press("y")
             await scene.until(lambda: isinstance(scene.app.screen, NodeScreen))
@@ -52,14 +52,14 @@ class TestQuota:
         async with open_scene(tmp_path) as scene:
             await scene.press("3", "j", "j", "e", "enter")
             assert "whole number of slots" in scene.text
-            await _ask(scene, "n", "o", "n", "e", "enter")
+            await ask(scene, "n", "o", "n", "e", "enter")
             await scene.press("y")
             await scene.until(lambda: scene.backend.node("node-3").slots_quota is None)
 
     async def test_a_change_by_somebody_else_in_between_is_shown_with_the_new_value(self, tmp_path: Path) -> None:
         async with open_scene(tmp_path) as scene:
             await scene.press("3", "e", "2")
-            await _ask(scene, "enter")
+            await ask(scene, "enter")
             scene.backend.put(scene.backend.node("node-1")._replace(status="drain"))
             await scene.press("y")
             await scene.until(lambda: isinstance(scene.app.screen, ConfirmScreen) and "! " in scene.text)
@@ -84,7 +84,7 @@ class TestConfirm:
     async def test_a_job_of_ones_own_is_cancelled_by_y(self, tmp_path: Path) -> None:
         mine = next(job for job in jobs() if job.owner == "alice" and job.status == "running")
         async with open_scene(tmp_path, [mine]) as scene:
-            await _ask(scene, "K")
+            await ask(scene, "K")
             await scene.press("y")
             await scene.until(lambda: scene.backend.job(mine.id).status == "cancelled")
             await scene.until(lambda: "C  cancelled" in scene.text)
@@ -92,7 +92,7 @@ class TestConfirm:
     async def test_another_persons_job_needs_its_id_typed(self, tmp_path: Path) -> None:
         theirs = next(job for job in jobs() if job.owner == "grace" and job.status == "running")
         async with open_scene(tmp_path, [theirs]) as scene:
-            await _ask(scene, "K")
+            await ask(scene, "K")
             await scene.press("y", "enter")
             assert not scene.backend.sent
             await scene.press("backspace", *theirs.id, "enter")
@@ -108,7 +108,7 @@ class TestConfirm:
     async def test_escape_and_the_focused_button_decline(self, tmp_path: Path, key: str) -> None:
         mine = next(job for job in jobs() if job.owner == "alice")
         async with open_scene(tmp_path, [mine]) as scene:
-            await _ask(scene, "K")
+            await ask(scene, "K")
             await scene.press(key)
             await scene.until(lambda: isinstance(scene.app.screen, MainScreen))
             assert not scene.backend.sent
@@ -130,7 +130,7 @@ class TestConfirm:
 
         theirs = next(job for job in jobs() if job.owner == "grace" and job.status == "running")
         async with open_scene(tmp_path, [theirs]) as scene:
-            screen = await _ask(scene, "K")
+            screen = await ask(scene, "K")
             await scene.press("tab")
             await scene.press("x", "backspace")
             scene.app.post_message(events.Paste(theirs.id))
@@ -149,7 +149,7 @@ class TestConfirm:
             ref = scene.backend.node("node-1").ref
             long = DrainNode(cluster="demo", refs=(ref,), reason="x" * 1000)
             scene.app.write(long, lambda text, role: None)
-            screen = await _ask(scene)
+            screen = await ask(scene)
             assert "scroll to its end" in scene.text
             await scene.press("y")
             assert isinstance(scene.app.screen, ConfirmScreen) and not scene.backend.sent
@@ -162,7 +162,7 @@ class TestConfirm:
         mine = next(job for job in jobs() if job.owner == "alice" and job.status == "running")
         async with open_scene(tmp_path, [mine]) as scene:
             scene.backend.answers.append("refused")
-            await _ask(scene, "K")
+            await ask(scene, "K")
             await scene.press("y")
             await scene.until(lambda: "refused: not you" in scene.text)
 
@@ -180,7 +180,7 @@ class TestDrain:
             await scene.press("3", "D")
             assert isinstance(scene.app.screen, PromptScreen)
             await scene.press(*"disk")
-            await _ask(scene, "enter")
+            await ask(scene, "enter")
             await scene.press("y")
             await scene.until(lambda: scene.backend.node("node-1").status == "drain")
             assert scene.backend.node("node-1").reason == "disk"
