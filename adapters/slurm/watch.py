@@ -120,21 +120,22 @@ class SlurmFeed:
         """The last list with the states of now, without jobs that are gone; None where new jobs have come and a full
         list may be read again."""
         states = await self.states()
-        known = {job.id for job in self._list}
-        new = any(id not in known for id in states)
+        known = {tick_key(job.id) for job in self._list}
+        new = any(key not in known for key in states)
         if new and self._clock() - self._list_at >= COST_FACTOR * self._list_cost:
             return None
-        self._list = [_with_state(job, states[job.id]) for job in self._list if job.id in states]
+        present = ((job, states.get(tick_key(job.id))) for job in self._list)
+        self._list = [_with_state(job, state) for job, state in present if state is not None]
         return self._list
 
     async def states(self) -> dict[str, str]:
-        """Raw state by shown id, from the controller's cheapest answer. It takes no `-a` and no `--me`."""
+        """Raw state by `tick_key`, from the controller's cheapest answer. It takes no `-a` and no `--me`."""
         tokens = Tokens.fresh()
         answer = await self._calls.read(
             "squeue", "-h", "--only-job-state", "-t", "all", "-O", tokens.long_format(TICK_FIELDS), counted=True
         )
         rows = (fields_of(record, len(TICK_FIELDS), "squeue") for record in tokens.records(answer, "squeue"))
-        return {clean(shown, 256): clean(state, 64) for shown, state in rows}
+        return {tick_key(clean(shown, 256)): clean(state, 64) for shown, state in rows}
 
     async def _expanded(self, interest: Interest) -> list[Job]:
         """The elements of folded arrays that are looked at in detail."""
@@ -146,8 +147,16 @@ class SlurmFeed:
         return [job for job in await lists.read_jobs(self._calls, "-r", "-j", bases) if job.id not in known]
 
 
+def tick_key(shown: str) -> str:
+    """What names a job in both answers. The tick shows a folded array without its throttle and cut short, so only its
+    number counts: ``29_[3-49%3]`` is ``29_[``."""
+    base, folded, _ = shown.partition("_[")
+    return base + folded
+
+
 def _with_state(job: Job, raw: str) -> Job:
-    """The job in its new state; times and reason of before are no longer true and go."""
-    if raw == job.raw_status:
+    """The job in its new state; times and reason of before are no longer true and go. A folded row may stand for
+    several records in different states and keeps its own until the next full list."""
+    if raw == job.raw_status or "_[" in job.id:
         return job
     return job._replace(status=job_status(raw), raw_status=share(raw) or "", reason=None)
