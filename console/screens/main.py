@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -14,12 +15,14 @@ from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
-from adapters.model import Job, Node, Ref
+from adapters.model import Ref
 from console.commands import Command, Context
 from console.screens.bindings import CommandScreen, bindings_for
 from console.screens.board import Board
 from console.screens.facts import status_of
 from console.screens.mark_keys import MarkKeys
+from console.screens.menu_keys import MenuKeys
+from console.screens.open_keys import OpenKeys
 from console.screens.write_keys import WriteKeys
 from console.view import Sort
 from widgets.columns import Moment, Role
@@ -46,7 +49,7 @@ SORTS: dict[str, tuple[Sort, ...]] = {
 }  # fmt: skip
 
 
-class MainScreen(MarkKeys, WriteKeys, CommandScreen, Screen[None]):
+class MainScreen(MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScreen, Screen[None]):
     """Jobs, queues and nodes of every cluster."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("main", "jobs", "queues", "nodes")
@@ -75,7 +78,7 @@ class MainScreen(MarkKeys, WriteKeys, CommandScreen, Screen[None]):
         yield KeyBar()
 
     def on_mount(self) -> None:
-        self._go(self._active)
+        self.go(self._active)
         for board in self.boards.values():
             board.rebuild(self._moment)
         self.set_interval(AGES, self.tick)
@@ -117,7 +120,7 @@ class MainScreen(MarkKeys, WriteKeys, CommandScreen, Screen[None]):
     # -- painting ---------------------------------------------------------------------------------------------------
 
     def _wake(self) -> None:
-        """The store changed: look at it soon, once for all that comes until then. A store at rest wakes nobody."""
+        """The store changed: look at it soon, once for all that comes until then."""
         if self._waking is None:
             self._waking = asyncio.get_running_loop().call_later(TICK, self.call_later, self._woken)
 
@@ -200,24 +203,25 @@ class MainScreen(MarkKeys, WriteKeys, CommandScreen, Screen[None]):
             board.pane.activate(name == id)
         self.query_one(KeyBar).show(self.hints())
 
-    def _go(self, id: str) -> None:
+    def go(self, id: str) -> None:
+        """Give the focus to a pane."""
         self._activate(id)
         self.set_focus(self.board.pane.table, scroll_visible=False)
 
     # -- commands ---------------------------------------------------------------------------------------------------
 
     def do_pane_jobs(self) -> None:
-        self._go("jobs")
+        self.go("jobs")
 
     def do_pane_queues(self) -> None:
-        self._go("queues")
+        self.go("queues")
 
     def do_pane_nodes(self) -> None:
-        self._go("nodes")
+        self.go("nodes")
 
     def _step_pane(self, by: int) -> None:
         ids = list(self.boards)
-        self._go(ids[(ids.index(self._active) + by) % len(ids)])
+        self.go(ids[(ids.index(self._active) + by) % len(ids)])
 
     def do_pane_next(self) -> None:
         self._step_pane(1)
@@ -227,6 +231,12 @@ class MainScreen(MarkKeys, WriteKeys, CommandScreen, Screen[None]):
 
     def do_filter(self) -> None:
         self.query_one(FilterBar).open(self.board.filter)
+
+    def set_filter(self, text: str) -> None:
+        self.board.set_filter(text, self._moment)
+
+    def sort(self, sorts: Sequence[Sort]) -> None:
+        self.board.sort(sorts, self._moment)
 
     def do_sort(self) -> None:
         self.board.next_sort(self._moment)
@@ -241,11 +251,6 @@ class MainScreen(MarkKeys, WriteKeys, CommandScreen, Screen[None]):
             board.rebuild(self._moment, self._paused)
         self.say("Paused: changes come in but are not painted." if self._paused else "", "warn")
 
-    def do_help(self) -> None:
-        from console.screens.help import HelpScreen
-
-        self.app.push_screen(HelpScreen(self.contexts))
-
     def do_back(self) -> None:
         """One level back: the last thing said, then the marks, then the filter. Never quits."""
         if self._said[0] and not self._paused:
@@ -257,24 +262,6 @@ class MainScreen(MarkKeys, WriteKeys, CommandScreen, Screen[None]):
 
     def do_quit(self) -> None:
         self._host.leave(self.say)
-
-    def do_job_open(self) -> None:
-        from console.screens.job import JobScreen
-
-        if (ref := self.target) is not None:
-            self.app.push_screen(JobScreen(self._host, ref))
-
-    def do_job_log(self) -> None:
-        from console.screens.log import LogScreen
-
-        if (ref := self.target) is not None and isinstance(job := self._store.row(ref), Job):
-            self.app.push_screen(LogScreen(self._host, job))
-
-    def do_node_open(self) -> None:
-        from console.screens.node import NodeScreen
-
-        if (ref := self.target) is not None and isinstance(self._store.row(ref), Node):
-            self.app.push_screen(NodeScreen(self._host, ref))
 
     # -- messages ---------------------------------------------------------------------------------------------------
 
@@ -298,7 +285,7 @@ class MainScreen(MarkKeys, WriteKeys, CommandScreen, Screen[None]):
 
     def on_filter_bar_closed(self, message: FilterBar.Closed) -> None:
         self.board.set_filter(message.text, self._moment)
-        self._go(self._active)
+        self.go(self._active)
 
     async def on_key_bar_clicked(self, message: KeyBar.Clicked) -> None:
         await self.action_run(message.command)
