@@ -112,7 +112,12 @@ def job_state(job: JobRecord, pods: list[PodRecord], world: World) -> State:
     if job.ready > 0 or any(pod.running and pod.deleted is None for pod in pods):
         return "running", "Running", None
     wait = job_wait(job, pods, world.event_about(job.uid), world.workload_of(job.uid))
-    return "pending", wait.reason or "Pending", words(wait) or None
+    return "pending", wait.reason or "Pending", _why(wait)
+
+
+def _why(wait: Told) -> str | None:
+    """The reason of a wait; none where the server says no more than that it waits."""
+    return None if wait == Told("Pending") else words(wait) or None
 
 
 def _cancelling(job: JobRecord) -> str:
@@ -247,7 +252,7 @@ def pod_state(pod: PodRecord) -> State:
         return "running", "Running", None
     if pod.phase in ("Pending", "Running"):
         wait = pod_wait(pod)
-        return "pending", wait.reason or pod.phase, words(wait) or None
+        return "pending", wait.reason or pod.phase, _why(wait)
     return "unknown", pod.phase or "no phase", words(pod.status) or pod_end(pod)
 
 
