@@ -56,6 +56,17 @@ class ConsoleApp(App[int]):
         if self.no_color:  # Textual chose grey before it knew our theme; of the terminal's own colours that makes black
             self._filters = [NoColor() if isinstance(filter, Monochrome) else filter for filter in self._filters]
 
+    @property
+    def themes(self) -> list[str]:
+        """Names of the themes, ours first."""
+        ours = [theme.name for theme in THEMES]
+        return ours + sorted(name for name in self.available_themes if name not in ours and not name.startswith("ansi"))
+
+    def choose_theme(self, name: str) -> None:
+        """Change the colours, for as long as the console runs."""
+        if name in self.available_themes:
+            self.theme = name
+
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return dict(DEFAULTS)
 

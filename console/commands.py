@@ -88,6 +88,11 @@ COMMANDS: tuple[Command, ...] = (
     Command("pane.nodes", ("3",), "nodes", "Go to the nodes.", ("main",)),
     Command("pane.next", ("tab",), "next pane", "Go to the next pane.", ("main",), rank=90),
     Command("pane.previous", ("shift+tab",), "previous pane", "Go to the previous pane.", ("main",)),
+    Command("menu", ("x",), "actions", "List what can be done to the row or the marks.", ("main",), rank=18),
+    Command(
+        "palette", ("colon", "ctrl+p"), "commands", "Find and run any command, or type a line.", ("main",), rank=22
+    ),
+    Command("copy", ("y",), "copy", "Copy the ids of the marked rows, or of this one.", ("main",)),
     Command("mark.toggle", ("space",), "mark", "Mark the row, or take the mark off; moves on.", ("main",), rank=40),
     Command("mark.down", ("shift+down",), "mark down", "Mark the row and move down.", ("main",)),
     Command("mark.up", ("shift+up",), "mark up", "Mark the row and move up.", ("main",)),

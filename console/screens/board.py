@@ -112,6 +112,11 @@ class Board:
                 self._at = index
                 self._sort_by(Sort(column, descending=sort.descending ^ turned), moment)
 
+    def sort(self, sorts: Sequence[Sort], moment: Moment) -> None:
+        """Sort by these keys, the first first; without any, as at the start."""
+        self.view.set_sort(tuple(sorts) or self._sorts[:1])
+        self.rebuild(moment)
+
     def _sort_by(self, sort: Sort, moment: Moment) -> None:
         self.view.set_sort((sort,))
         self.rebuild(moment)

@@ -1,0 +1,136 @@
+"""The command line of the console: ``:cancel 4101``, ``:quota node-1 2``, ``:theme pilothouse-dusk``.
+
+Parsing has no effect. A line that writes becomes an intent and takes the same way through the gate as a key.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adapters.intents import (
+    CancelJob,
+    DrainNode,
+    HoldJob,
+    Intent,
+    ReleaseJob,
+    RequeueJob,
+    ResumeJob,
+    SetNodeQuota,
+    SuspendJob,
+    TargetedIntent,
+    UndrainNode,
+)
+from adapters.model import Kind, Ref
+from console.store import Store
+
+
+class LineError(Exception):
+    """The line means nothing; the message says why, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A word that begins a line. `kind` is what its arguments name; `intent` is set where it writes."""
+
+    name: str
+    usage: str
+    help: str
+    kind: Kind | None = None
+    intent: type[TargetedIntent] | None = None
+
+
+VERBS: dict[str, Verb] = {
+    verb.name: verb
+    for verb in (
+        Verb("cancel", "cancel [ID …]", "Cancel jobs.", "job", CancelJob),
+        Verb("hold", "hold [ID …]", "Hold pending jobs.", "job", HoldJob),
+        Verb("release", "release [ID …]", "Release held jobs.", "job", ReleaseJob),
+        Verb("suspend", "suspend [ID …]", "Suspend running jobs.", "job", SuspendJob),
+        Verb("resume", "resume [ID …]", "Resume suspended jobs.", "job", ResumeJob),
+        Verb("requeue", "requeue [ID …]", "Requeue jobs.", "job", RequeueJob),
+        Verb("undrain", "undrain [NODE …]", "Undrain nodes.", "node", UndrainNode),
+        Verb("drain", "drain NODE REASON …", "Drain a node.", "node", DrainNode),
+        Verb("quota", "quota NODE N|none", "Set a node's quota.", "node", SetNodeQuota),
+        Verb("job", "job ID", "Go to a job.", "job"),
+        Verb("node", "node NAME", "Go to a node.", "node"),
+        Verb("queue", "queue NAME", "Go to a queue.", "queue"),
+        Verb("filter", "filter TEXT", "Filter the pane."),
+        Verb("sort", "sort FIELD[-] …", "Sort the pane; a dash sorts downwards."),
+        Verb("theme", "theme NAME", "Change the colours."),
+        Verb("export", "export FILE.csv|.json|.md", "Write the rows shown to a file."),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line understood: its verb and the rest as words; `rest` is the text after the verb as it was typed."""
+
+    verb: Verb
+    words: tuple[str, ...]
+    rest: str
+
+
+def parse(text: str) -> Line:
+    """Raises LineError."""
+    name, _, rest = text.strip().partition(" ")
+    verb = VERBS.get(name.lower())
+    if verb is None:
+        raise LineError(f"{name!r} is no command of the console.")
+    try:
+        words = tuple(shlex.split(rest))
+    except ValueError as error:
+        raise LineError(f"A quote is not closed: {error}.") from error
+    return Line(verb, words, rest.strip())
+
+
+def find(store: Store, clusters: Sequence[str], kind: Kind, name: str) -> Ref:
+    """The object a person means by `name` or ``cluster/name``. Raises LineError where none or several are."""
+    cluster, slash, id = name.partition("/")
+    if slash and cluster in clusters:
+        found = [ref for ref in [store.find(cluster, kind, id)] if ref is not None]
+    else:
+        found = [ref for c in clusters if (ref := store.find(c, kind, name)) is not None]
+    if not found:
+        raise LineError(f"There is no {kind} {name} here.")
+    if len(found) > 1:
+        named = ", ".join(str(ref) for ref in found)
+        raise LineError(f"There are several: {named}. Name the cluster too.")
+    return found[0]
+
+
+def intent_of(line: Line, store: Store, clusters: Sequence[str], targets: Sequence[Ref]) -> Intent:
+    """The intent of a line that writes; without names it is aimed at `targets`.
+
+    Raises LineError, or pydantic.ValidationError for a value that cannot be.
+    """
+    verb = line.verb
+    assert verb.intent is not None and verb.kind is not None
+    if verb.name == "drain":
+        if len(line.words) < 2:
+            raise LineError("A drain needs a node and a reason: drain NODE REASON …")
+        ref = find(store, clusters, "node", line.words[0])
+        return DrainNode(cluster=ref.cluster, refs=(ref,), reason=" ".join(line.words[1:]), origin="palette")
+    if verb.name == "quota":
+        return _quota(line, store, clusters)
+    refs = tuple(find(store, clusters, verb.kind, name) for name in line.words) or tuple(
+        ref for ref in targets if ref.kind == verb.kind
+    )
+    if not refs:
+        raise LineError(f"Name a {verb.kind}, or go to one: {verb.usage}")
+    if len({ref.cluster for ref in refs}) > 1:
+        raise LineError("They are of several clusters: a write goes to one cluster at a time.")
+    return verb.intent(cluster=refs[0].cluster, refs=refs, origin="palette")
+
+
+def _quota(line: Line, store: Store, clusters: Sequence[str]) -> Intent:
+    if len(line.words) != 2:
+        raise LineError("A quota needs a node and a number, or none: quota NODE N|none")
+    name, value = line.words
+    if value != "none" and not (value.isascii() and value.isdigit()):
+        raise LineError(f"{value!r} is no number of slots, nor none.")
+    ref = find(store, clusters, "node", name)
+    slots = None if value == "none" else int(value)
+    return SetNodeQuota(cluster=ref.cluster, refs=(ref,), slots=slots, origin="palette")

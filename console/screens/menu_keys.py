@@ -1,0 +1,170 @@
+"""The menu of actions, the palette and the command line: three ways to the same commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from adapters.model import Kind, Ref
+from adapters.text import clean
+from console.commands import Command, Context, commands_in
+from console.lines import VERBS, Line, LineError, find, intent_of, parse
+from console.screens.board import Board
+from console.screens.choose import ChooseScreen
+from console.screens.writes import problem
+from console.sorting import Sort
+from widgets.chooser import Choice
+from widgets.columns import Role
+
+if TYPE_CHECKING:
+    from adapters.intents import Intent
+    from console.app import ConsoleApp
+
+PANE_OF: dict[Kind, str] = {"job": "jobs", "queue": "queues", "node": "nodes"}
+MORE = frozenset({"drain", "quota"})
+"""Verbs whose line goes on after the name."""
+LEFT_OUT = ("move.", "mark.down", "mark.up", "menu", "palette", "back", "confirm.")
+
+
+class MenuKeys:
+    """For the main screen."""
+
+    _host: ConsoleApp
+    boards: dict[str, Board]
+
+    if TYPE_CHECKING:
+
+        @property
+        def contexts(self) -> frozenset[Context]: ...
+        @property
+        def board(self) -> Board: ...
+        @property
+        def targets(self) -> tuple[Ref, ...]: ...
+        def say(self, text: str, role: Role = "plain") -> None: ...
+        def write(self, intent: Intent) -> None: ...
+        def go(self, id: str) -> None: ...
+        def set_filter(self, text: str) -> None: ...
+        def sort(self, sorts: Sequence[Sort]) -> None: ...
+        def export(self, path: str) -> None: ...
+        async def action_run(self, id: str) -> None: ...
+
+    def _choice(self, command: Command) -> Choice:
+        targets = self.targets
+        off = self._host.why_not(targets[0].cluster, command.verb) if command.verb and targets else None
+        key = command.shown.split(", ")[0]
+        return Choice(command.id, command.title, key, command.help, off or "", command.writes)
+
+    def _commands(self) -> list[Choice]:
+        """What can be done here, what writes first; not the movements."""
+        commands = [c for c in commands_in(*self.contexts) if not c.id.startswith(LEFT_OUT)]
+        return [self._choice(c) for c in sorted(commands, key=lambda c: not c.writes)]
+
+    def do_menu(self) -> None:
+        """What can be done to the row or the marks."""
+        pane = self.contexts - {"main"}
+        choices = [self._choice(c) for c in commands_in(*pane)]
+        keys = {key: c.id for c in commands_in(*pane) for key in c.keys if len(key) == 1 and not c_off(choices, c.id)}
+        targets = self.targets
+        of = clean(targets[0].id, 40) if len(targets) == 1 else f"{len(targets)} marked"
+        title = f"Actions on {of}" if targets else "Actions"
+        self._host.push_screen(ChooseScreen(title, lambda text: choices, keys=keys), self._run)
+
+    def do_palette(self) -> None:
+        """Everything there is, by name; and lines such as ``cancel 4101``."""
+        self._ask_line("")
+
+    def _ask_line(self, text: str) -> None:
+        hint = "a command, or: cancel ID, quota NODE N, job ID …"
+        screen = ChooseScreen("Commands", self._offer, typing=True, lines=True, placeholder=hint, text=text)
+        self._host.push_screen(screen, self._run)
+
+    def _offer(self, text: str) -> list[Choice]:
+        """For the words typed so far: completions of a line, else the commands that hold them all."""
+        first, space, rest = text.lstrip().partition(" ")
+        if space and (verb := VERBS.get(first.lower())) is not None:
+            return self._complete(verb.name, verb.kind, rest)
+        words = text.casefold().split()
+        lines = [
+            Choice(f"verb:{v.name}", v.name, "", f"{v.usage}   {v.help}", writes=v.intent is not None)
+            for v in VERBS.values()
+        ]
+        themes = [Choice(f"theme:{name}", f"theme {name}", "", "Change the colours.") for name in self._host.themes]
+        offered = [*self._commands(), *lines, *themes]
+        found = [c for c in offered if all(w in f"{c.label} {c.help} {c.id}".casefold() for w in words)]
+        return sorted(found, key=lambda c: not c.label.casefold().startswith(tuple(words[:1]) or ("",)))
+
+    def _complete(self, verb: str, kind: Kind | None, rest: str) -> list[Choice]:
+        """Ids and names that go on from what is typed; none once the line can stand by itself."""
+        if verb == "theme":
+            return [
+                Choice(f"theme:{n}", f"theme {n}", "", "Change the colours.") for n in self._host.themes if rest in n
+            ]
+        if kind is None:
+            return []
+        words = rest.split()
+        last = words[-1] if words and not rest.endswith(" ") else ""
+        before = " ".join(words[: len(words) - bool(last)])
+        if verb in ("drain", "quota", "job", "node", "queue") and before:
+            return []
+        found: list[Choice] = []
+        for ref, row in self._host.engine.store.items(kind):
+            name = str(getattr(row, "name", ""))
+            if ref.id == last:
+                return []
+            if ref.id.startswith(last) or (last and last in name):
+                line = " ".join(part for part in (verb, before, ref.id) if part)
+                found.append(Choice(f"fill:{line}", line, "", clean(name, 60) if name != ref.id else ""))
+        return sorted(found, key=lambda choice: choice.label)[:20]
+
+    async def _run(self, chosen: str | None) -> None:
+        """Do what was chosen in a menu, the palette or the command line."""
+        if chosen is None:
+            return
+        kind, _, rest = chosen.partition(":")
+        if kind == "theme":
+            self._host.choose_theme(rest)
+        elif kind == "verb" or (kind == "fill" and rest.split()[0] in MORE):
+            self._ask_line(f"{rest} ")
+        elif kind in ("line", "fill"):
+            self.line(rest)
+        else:
+            await self.action_run(chosen)
+
+    def line(self, text: str) -> None:
+        """Run a line of the command line; what is wrong with it is said."""
+        try:
+            self._do_line(parse(text))
+        except LineError as error:
+            self.say(clean(str(error)), "warn")
+        except ValidationError as error:
+            self.say(problem(error), "bad")
+
+    def _do_line(self, line: Line) -> None:
+        store, clusters = self._host.engine.store, list(self._host.engine.clusters)
+        if line.verb.intent is not None:
+            self.write(intent_of(line, store, clusters, self.targets))
+            return
+        actions: dict[str, Any] = {
+            "filter": lambda: self.set_filter(line.rest),
+            "sort": lambda: self.sort([Sort(w.rstrip("-"), w.endswith("-")) for w in line.words]),
+            "theme": lambda: self._host.choose_theme(line.rest),
+            "export": lambda: self.export(line.rest),
+        }
+        if line.verb.name in actions:
+            actions[line.verb.name]()
+        elif line.verb.kind is not None:
+            self.show_row(find(store, clusters, line.verb.kind, line.rest))
+
+    def show_row(self, ref: Ref) -> None:
+        """Go to a row: its pane, and the cursor on it; a filter that hides it is cleared."""
+        pane = PANE_OF[ref.kind]
+        self.go(pane)
+        if not self.boards[pane].pane.table.move_to(ref):
+            self.set_filter("")
+            self.boards[pane].pane.table.move_to(ref)
+
+
+def c_off(choices: Sequence[Choice], id: str) -> bool:
+    return any(choice.id == id and choice.off for choice in choices)
