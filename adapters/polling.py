@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -18,16 +18,19 @@ from random import random
 from typing import Any
 
 from adapters.base import AdapterError, FeedLabel, Interest, InterestCell, SourceState, WatchItem
-from adapters.model import Delta, Kind, Ref, Row
+from adapters.model import ROW_TYPES, Delta, Kind, Ref, Row
 
 COST_FACTOR = 20.0
 """A fetch that takes d seconds is repeated after 20 d at the earliest, so that it uses at most 5 % of the time."""
 LONGEST_INTERVAL = 600.0
 LONGEST_BACKOFF = 300.0
 FAILURES_TO_FAILED = 3
+MANY_ROWS = 4000
+"""From so many rows on they are compared in a thread: 100,000 would stop the console for a tenth of a second."""
 COMMAND_CALLS_PER_MINUTE = 6.0
 """The default cap for backends whose every call is a command that loads a shared controller."""
 
+_KIND_OF: dict[type, Kind] = {row_type: kind for kind, row_type in ROW_TYPES.items()}
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -114,9 +117,23 @@ def diff(old: Mapping[tuple[Kind, str], Row], new: Mapping[tuple[Kind, str], Row
     removals = []
     for key, row in old.items():
         now = new.get(key)
+        if now is row:
+            continue
         if now is None or now.ref != row.ref:
             removals.append(row.ref)
     return upserts, removals
+
+
+def _by_key(rows: Sequence[Row]) -> dict[tuple[Kind, str], Row]:
+    return {(_KIND_OF[type(row)], row.id): row for row in rows}
+
+
+def _compared(
+    old: Mapping[tuple[Kind, str], Row], rows: Sequence[Row]
+) -> tuple[dict[tuple[Kind, str], Row], list[Row], list[Ref]]:
+    """The new rows by key, and what is different about them; for a thread, where there are many."""
+    new = _by_key(rows)
+    return new, *diff(old, new)
 
 
 @dataclass(slots=True)
@@ -162,7 +179,7 @@ class Poller:
         self._jitter = jitter
         self._tracks = [_Track(source) for source in sources]
 
-    async def run(self, cell: InterestCell) -> AsyncIterator[WatchItem]:
+    async def run(self, cell: InterestCell) -> AsyncGenerator[WatchItem, None]:
         """Poll for ever. Ends only when cancelled; expected errors are states."""
         interest = cell.current
         while True:
@@ -214,20 +231,31 @@ class Poller:
             fetched = await track.source.fetch(interest)
         except AdapterError as error:
             return [self._failed(track, error)]
-        return self._succeeded(track, fetched, self._clock() - start if fetched.cost is None else fetched.cost)
+        duration = self._clock() - start if fetched.cost is None else fetched.cost
+        if len(fetched.rows) + len(track.rows) < MANY_ROWS:
+            compared = _compared(track.rows, fetched.rows)
+        else:
+            compared = await asyncio.to_thread(_compared, track.rows, fetched.rows)
+        return self._succeeded(track, fetched, duration, *compared)
 
-    def _succeeded(self, track: _Track, fetched: Fetched, duration: float) -> list[WatchItem]:
+    def _succeeded(
+        self,
+        track: _Track,
+        fetched: Fetched,
+        duration: float,
+        rows: dict[tuple[Kind, str], Row],
+        upserts: Sequence[Row],
+        removals: Sequence[Ref],
+    ) -> list[WatchItem]:
         track.pause = max(track.source.interval, self._floor, min(COST_FACTOR * duration, LONGEST_INTERVAL))
         track.last = self._clock()
         track.due = track.last + track.pause
         at = fetched.at or self._now()
-        rows: dict[tuple[Kind, str], Row] = {(row.ref.kind, row.id): row for row in fetched.rows}
         first, track.loaded, track.failures = not track.loaded, True, 0
         items: list[WatchItem] = []
         if first:
             items.append(Delta(upserts=tuple(rows.values()), reset=track.source.kinds, snapshot=True, at=at))
         else:
-            upserts, removals = diff(track.rows, rows)
             if upserts or removals:
                 items.append(Delta(upserts=tuple(upserts), removals=tuple(removals), at=at))
         track.rows = rows

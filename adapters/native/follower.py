@@ -85,8 +85,9 @@ class Follower:
         return task
 
     async def _pump(self) -> None:
-        async for item in self._stream.items():
-            await self._queue.put(item)
+        async with aclosing(self._stream.items()) as items:
+            async for item in items:
+                await self._queue.put(item)
 
     async def run(self) -> AsyncGenerator[WatchItem, None]:
         """Until the interest needs another stream. Raises NoEventsError."""
@@ -112,8 +113,9 @@ class Follower:
                     yield taken
                 got = self._spawn(self._queue.get())
             elif self._due() <= 0:
-                async for item in self._list():
-                    yield item
+                async with aclosing(self._list()) as listed:
+                    async for item in listed:
+                        yield item
 
     def _needs_another(self, interest: Interest) -> bool:
         same = interest.kinds == self._interest.kinds and interest.owner == self._interest.owner

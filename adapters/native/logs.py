@@ -107,20 +107,22 @@ class LogReader:
                     if isinstance(item.error, ProtocolError):
                         break
                     yield LogChunk(stream, offset=place.offset or 0, note=_note(item.error))
-        async for chunk in self._poll(id, stream, place):
-            yield chunk
+        async with aclosing(self._poll(id, stream, place)) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
     async def _poll(self, id: str, stream: Stream, place: _Place) -> AsyncGenerator[LogChunk, None]:
         """A server that does not follow is asked again and again."""
         tail = place.tail
         while True:
             over = await self._is_over(id)  # asked first: what a job wrote at its end is then in what is read
-            async for chunk in self.read(id, stream, tail, place.offset):
-                place.offset, tail = chunk.offset + len(chunk.data), None
-                if chunk.data or chunk.at_end or chunk.reset:
-                    yield chunk
-                if chunk.at_end:
-                    return
+            async with aclosing(self.read(id, stream, tail, place.offset)) as chunks:
+                async for chunk in chunks:
+                    place.offset, tail = chunk.offset + len(chunk.data), None
+                    if chunk.data or chunk.at_end or chunk.reset:
+                        yield chunk
+                    if chunk.at_end:
+                        return
             if over:
                 yield LogChunk(stream, offset=place.offset or 0, at_end=True)
                 return

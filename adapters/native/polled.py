@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Protocol
 
 from adapters.base import Interest, InterestCell, WatchItem
@@ -33,7 +33,7 @@ def polled(
     floor: float,
     clock: Callable[[], float],
     sleep: Callable[[float], Awaitable[None]],
-) -> AsyncIterator[WatchItem]:
+) -> AsyncGenerator[WatchItem, None]:
     """Snapshots and differences, for ever. `note` says why it is not live."""
 
     async def jobs(interest: Interest) -> Fetched:

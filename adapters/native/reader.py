@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from random import random
 from typing import Literal
@@ -176,11 +177,9 @@ class NativeReader:
         follow: bool = False,
     ) -> AsyncGenerator[LogChunk, None]:
         pieces = self._logs.follow(id, stream, tail, since) if follow else self._logs.read(id, stream, tail, since)
-        try:
+        async with aclosing(pieces):
             async for chunk in pieces:
                 yield chunk
-        finally:
-            await pieces.aclose()
 
     async def list_keys(self) -> Sequence[ApiKey]:
         """The API keys, without their secrets: `adapters.keys.KeyReader`."""
@@ -264,17 +263,16 @@ class NativeReader:
             await self._sleep(pause)
         note = "This server sends no events."
         if probe.may_watch(found):
-            events = EventWatch(self, interest, self._now, self._jitter).run()
             try:
-                async for item in events:
-                    yield item
+                async with aclosing(EventWatch(self, interest, self._now, self._jitter).run()) as events:
+                    async for item in events:
+                        yield item
             except NoEventsError as error:
                 note = str(error)
-            finally:
-                await events.aclose()
         polls = polled(self, interest, note, floor=self._poll_floor, clock=self._clock, sleep=self._sleep)
-        async for item in polls:
-            yield item
+        async with aclosing(polls):
+            async for item in polls:
+                yield item
 
 
 def _refused(status: int, body: bytes) -> AdapterError:

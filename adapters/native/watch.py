@@ -85,8 +85,9 @@ class EventWatch:
                 continue
             follower = Follower(self, interest, kinds)
             try:
-                async for item in follower.run():
-                    yield item
+                async with aclosing(follower.run()) as items:
+                    async for item in items:
+                        yield item
             finally:
                 await follower.close()
             interest = self.cell.current
