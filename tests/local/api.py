@@ -77,6 +77,10 @@ class Api:
     def node(self, name: str) -> dict[str, Any]:
         return next(node for node in self.get("/api/admin/nodes") if node["name"] == name)
 
+    def memory_limit_by(self) -> str:
+        """The mechanism the first node holds memory limits with."""
+        return str(self.get("/xce/v1/hosts")[0]["memLimitBy"])
+
     def quota(self, name: str, slots: Any, **headers: str) -> dict[str, Any]:
         answer = self.post(f"/api/admin/nodes/{self.node(name)['id']}/quota", {"admin_max_slots": slots}, **headers)
         data: dict[str, Any] = answer["data"]

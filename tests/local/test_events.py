@@ -58,7 +58,7 @@ def test_numbers_grow_by_one_and_each_event_holds_the_full_row(server: Server) -
     assert [int(event.id) for event in events] == list(range(1, last + 1))
     assert {event.event for event in events} == {"job", "queue", "host"}
     of_job = [json.loads(event.data) for event in events if event.event == "job"]
-    assert [data["kind"] for data in of_job][0] == "created" and of_job[-1]["kind"] == "finished"
+    assert of_job[0]["kind"] == "created" and of_job[-1]["kind"] == "finished"
     listed = next(row for row in server.admin.get("/xce/v1/jobs") if row["jobid"] == job)
     assert of_job[-1]["object"] == listed, "an event's row is the row of the list"
 
@@ -180,11 +180,13 @@ def test_a_revoked_key_gets_nothing_more(server: Server) -> None:
     ada = server.admin.key_for("ada", "mcp_readonly")
     (key,) = [key for key in server.admin.get("/xce/v1/apikeys") if key["owner"] == "ada"]
     headers = {"authorization": ada.key}
-    with httpx.Client(base_url=server.url) as http:
-        with httpx_sse.connect_sse(http, "GET", "/xce/v1/events", headers=headers) as source:
-            server.admin.send("DELETE", f"/xce/v1/apikeys/{key['id']}")
-            server.admin.submit()
-            assert [event for event in source.iter_sse() if event.data] == []
+    with (
+        httpx.Client(base_url=server.url) as http,
+        httpx_sse.connect_sse(http, "GET", "/xce/v1/events", headers=headers) as source,
+    ):
+        server.admin.send("DELETE", f"/xce/v1/apikeys/{key['id']}")
+        server.admin.submit()
+        assert [event for event in source.iter_sse() if event.data] == []
 
 
 def test_a_comment_keeps_the_line_alive(start_server: Callable[..., Server]) -> None:
@@ -241,7 +243,7 @@ class Life:
         """Read with cuts: after a random number of events, what has come of the block is thrown away."""
         while len(self.seen) < total:
             behind = rng.choice([0, 0, 400])  # sometimes away for longer than the ring holds
-            while self.away and self.broker.last < min(total, len(self.seen) + behind):
+            while self.away and self.broker.last < min(total, len(self.seen) + behind):  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
             stream = self.broker.subscribe(self.seen[-1] if self.seen else 0, Wish())
             left = rng.randrange(1, 120)
@@ -260,7 +262,7 @@ class Life:
     async def fill(self, total: int, rng: random.Random) -> None:
         """Write, but never so far ahead of a connected subscriber that it counts as slow."""
         while self.broker.last < total:
-            while not self.away and self.broker.last - len(self.seen) > 200:
+            while not self.away and self.broker.last - len(self.seen) > 200:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
             await self.write(min(rng.randrange(1, 30), total - self.broker.last))
 

@@ -28,7 +28,8 @@ def read(server: Server, job: int, query: str = "") -> tuple[bytes, dict[str, ob
 @pytest.mark.parametrize(
     ("query", "wanted"),
     [("", b"one\ntwo\nthr\xffee"), ("?tail=1", b"thr\xffee"), ("?tail=2", b"two\nthr\xffee"), ("?tail=0", b""),
-     ("?tail=99", b"one\ntwo\nthr\xffee"), ("?since=4", b"two\nthr\xffee"), ("?since=14", b""), ("?stream=stderr", b"")],
+     ("?tail=99", b"one\ntwo\nthr\xffee"), ("?since=4", b"two\nthr\xffee"), ("?since=14", b""),
+     ("?stream=stderr", b"")],
 )  # fmt: skip
 def test_pieces_of_a_log(server: Server, query: str, wanted: bytes) -> None:
     job = server.admin.submit()
