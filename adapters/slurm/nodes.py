@@ -55,10 +55,17 @@ def node_list(
     records: Iterable[bytes], cluster: str, reservations: Mapping[str, NodeReservations] | None = None
 ) -> NodeList:
     """Nodes and partitions of the records of `sinfo -N -O`. Raises ProtocolError for a record of another shape."""
+    fields = (fields_of(record, len(NODE_FIELDS), "sinfo") for record in records)
+    return node_list_of_lines((dict(zip(NODE_FIELDS, each, strict=True)) for each in fields), cluster, reservations)
+
+
+def node_list_of_lines(
+    every: Iterable[dict[str, str]], cluster: str, reservations: Mapping[str, NodeReservations] | None = None
+) -> NodeList:
+    """The same of lines of `NODE_FIELDS`, one a node and partition."""
     lines: dict[str, list[dict[str, str]]] = {}
     partitions: dict[str, list[dict[str, str]]] = {}
-    for record in records:
-        line = dict(zip(NODE_FIELDS, fields_of(record, len(NODE_FIELDS), "sinfo"), strict=True))
+    for line in every:
         if line["NodeList"]:
             lines.setdefault(line["NodeList"], []).append(line)
         if values.present(line["PartitionName"]) is not None:

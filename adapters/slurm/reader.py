@@ -32,7 +32,7 @@ from adapters.slurm.observe import observe
 from adapters.slurm.options import SlurmOptions
 from adapters.slurm.rights import capabilities
 from adapters.slurm.totals import totals
-from adapters.slurm.watch import JOBS_EVERY, NODES_EVERY, watch
+from adapters.slurm.watch import JOBS_EVERY, NODES_EVERY, CommandSource, watch
 
 
 class SlurmReader:
@@ -212,14 +212,8 @@ class SlurmReader:
         return [job.ref for job in found]
 
     def watch(self, interest: InterestCell) -> AsyncIterator[WatchItem]:
-        return watch(
-            self.calls,
-            self.facts,
-            interest,
-            me=self.calls.options.owner,
-            floor=self._floor,
-            intervals=self._intervals,
-        )
+        source = CommandSource(self.calls, self.facts, me=self.calls.options.owner)
+        return watch(source, self.calls.meter, interest, floor=self._floor, intervals=self._intervals)
 
     async def close(self) -> None:
         """Nothing is held open between calls."""

@@ -1,19 +1,21 @@
 """The live data of a Slurm cluster: two sources on the poller, nodes and jobs, at most six calls a minute.
 
 Nodes and partitions come by one `sinfo`, quotas by `scontrol show reservation`; jobs by one `squeue`. On releases that
-have it, `squeue --only-job-state` stands in between two full lists where a full list is dear.
+have it, `squeue --only-job-state` stands in between two full lists where a full list is dear. slurmrestd offers the
+same; `Feed` knows only what both can do.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Protocol
 
 from adapters.base import Interest, InterestCell, WatchItem
 from adapters.model import Job, Kind, Queue, Row, share
-from adapters.polling import COST_FACTOR, Fetched, Poller, PollSource
+from adapters.polling import COST_FACTOR, CallMeter, Fetched, Poller, PollSource
 from adapters.slurm import lists
 from adapters.slurm.calls import SlurmCalls
 from adapters.slurm.facts import Facts
@@ -34,21 +36,74 @@ TICK_FIELDS = ("JobArrayID", "State")
 _OWN = "Own jobs only: the counts of partitions need everybody's."
 
 
+class Source(Protocol):
+    """What a feed reads. `counted`: the poller has told the meter of this call."""
+
+    cluster: str
+
+    async def nodes(self, *, counted: bool = True) -> NodeList: ...
+    async def jobs(self, *, mine: bool) -> list[Job]: ...
+    async def elements(self, arrays: Sequence[str]) -> list[Job]:
+        """The elements of arrays, unfolded."""
+        ...
+
+    async def ticks(self) -> bool:
+        """Whether `states` can be had."""
+        ...
+
+    async def states(self) -> Mapping[str, str]:
+        """Raw state by `tick_key`, at next to no cost for the controller."""
+        ...
+
+
+class CommandSource:
+    """A cluster by its commands."""
+
+    def __init__(self, calls: SlurmCalls, facts: Facts, *, me: str | None = None) -> None:
+        self.cluster = calls.options.cluster
+        self._calls = calls
+        self._facts = facts
+        self._me = me
+        self._memory = JobMemory(self.cluster)
+
+    async def nodes(self, *, counted: bool = True) -> NodeList:
+        reservations = await lists.read_reservations(self._calls, counted=counted)
+        return await lists.read_nodes(self._calls, counted=counted, reservations=reservations)
+
+    async def jobs(self, *, mine: bool) -> list[Job]:
+        arguments = (("-u", self._me) if self._me else ("--me",)) if mine else ()
+        return await lists.read_jobs(self._calls, *arguments, memory=self._memory, counted=True)
+
+    async def elements(self, arrays: Sequence[str]) -> list[Job]:
+        return await lists.read_jobs(self._calls, "-r", "-j", ",".join(arrays))
+
+    async def ticks(self) -> bool:
+        return (await self._facts.version()).has_job_state_only
+
+    async def states(self) -> dict[str, str]:
+        """The option takes no `-a` and no `--me`."""
+        tokens = Tokens.fresh()
+        answer = await self._calls.read(
+            "squeue", "-h", "--only-job-state", "-t", "all", "-O", tokens.long_format(TICK_FIELDS), counted=True
+        )
+        rows = (fields_of(record, len(TICK_FIELDS), "squeue") for record in tokens.records(answer, "squeue"))
+        return {tick_key(clean(shown, 256)): clean(state, 64) for shown, state in rows}
+
+
 def watch(
-    calls: SlurmCalls,
-    facts: Facts,
+    source: Source,
+    meter: CallMeter,
     cell: InterestCell,
     *,
-    me: str | None,
     floor: float = 0.0,
     intervals: tuple[float, float] = (JOBS_EVERY, NODES_EVERY),
 ) -> AsyncIterator[WatchItem]:
     """Poll for ever; see `adapters.polling.Poller` for intervals, back-off and states. `intervals`: seconds between
     two reads of jobs and of nodes, if nothing forbids it."""
-    return Poller(sources(SlurmFeed(calls, facts, me=me), intervals), meter=calls.meter, floor=floor).run(cell)
+    return Poller(sources(Feed(source), intervals), meter=meter, floor=floor).run(cell)
 
 
-def sources(feed: SlurmFeed, intervals: tuple[float, float] = (JOBS_EVERY, NODES_EVERY)) -> tuple[PollSource, ...]:
+def sources(feed: Feed, intervals: tuple[float, float] = (JOBS_EVERY, NODES_EVERY)) -> tuple[PollSource, ...]:
     """Nodes first: the rows of partitions, which come with the jobs, need them."""
     return (
         PollSource(frozenset[Kind]({"node"}), feed.nodes, intervals[1], calls=2),
@@ -56,22 +111,12 @@ def sources(feed: SlurmFeed, intervals: tuple[float, float] = (JOBS_EVERY, NODES
     )
 
 
-class SlurmFeed:
+class Feed:
     """What the two sources of a watch share: the last nodes and partitions, and the last full list of jobs."""
 
-    def __init__(
-        self,
-        calls: SlurmCalls,
-        facts: Facts,
-        *,
-        me: str | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._calls = calls
-        self._facts = facts
-        self._me = me
+    def __init__(self, source: Source, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._source = source
         self._clock = clock
-        self._memory = JobMemory(calls.options.cluster)
         self._nodes: NodeList | None = None
         self._list: list[Job] = []
         self._list_owner: str | None = None
@@ -79,20 +124,19 @@ class SlurmFeed:
         self._list_cost = 0.0
 
     async def nodes(self, interest: Interest) -> Fetched:
-        reservations = await lists.read_reservations(self._calls, counted=True)
-        self._nodes = await lists.read_nodes(self._calls, counted=True, reservations=reservations)
+        self._nodes = await self._source.nodes()
         return Fetched(self._nodes.nodes)
 
     async def jobs(self, interest: Interest) -> Fetched:
         mine = interest.owner == "mine"
         if self._nodes is None:
-            self._nodes = await lists.read_nodes(self._calls)
+            self._nodes = await self._source.nodes(counted=False)
         jobs = await self._current(mine)
         elements = await self._expanded(interest)
         queues: Sequence[Queue] = self._nodes.partitions
         if not mine:
             queues = await asyncio.to_thread(with_counts, queues, jobs)
-        metrics = totals(self._calls.options.cluster, jobs, queues, self._nodes.nodes, at=datetime.now(UTC))
+        metrics = totals(self._source.cluster, jobs, queues, self._nodes.nodes, at=datetime.now(UTC))
         rows: list[Row] = [*jobs, *elements, *queues, metrics]
         return Fetched(rows, note=_OWN if mine else "")
 
@@ -103,8 +147,7 @@ class SlurmFeed:
             if ticked is not None:
                 return ticked
         start = self._clock()
-        arguments = (("-u", self._me) if self._me else ("--me",)) if mine else ()
-        self._list = await lists.read_jobs(self._calls, *arguments, memory=self._memory, counted=True)
+        self._list = await self._source.jobs(mine=mine)
         self._list_at = self._clock()
         self._list_cost = self._list_at - start
         self._list_owner = owner
@@ -114,12 +157,12 @@ class SlurmFeed:
         """Whether a full list would cost too much now, and states alone can be had."""
         age = self._clock() - self._list_at
         dear = self._list_cost * COST_FACTOR > JOBS_EVERY
-        return dear and age < OLDEST_LIST and (await self._facts.version()).has_job_state_only
+        return dear and age < OLDEST_LIST and await self._source.ticks()
 
     async def _tick(self) -> list[Job] | None:
         """The last list with the states of now, without jobs that are gone; None where new jobs have come and a full
         list may be read again."""
-        states = await self.states()
+        states = await self._source.states()
         known = {tick_key(job.id) for job in self._list}
         new = any(key not in known for key in states)
         if new and self._clock() - self._list_at >= COST_FACTOR * self._list_cost:
@@ -128,23 +171,14 @@ class SlurmFeed:
         self._list = [_with_state(job, state) for job, state in present if state is not None]
         return self._list
 
-    async def states(self) -> dict[str, str]:
-        """Raw state by `tick_key`, from the controller's cheapest answer. It takes no `-a` and no `--me`."""
-        tokens = Tokens.fresh()
-        answer = await self._calls.read(
-            "squeue", "-h", "--only-job-state", "-t", "all", "-O", tokens.long_format(TICK_FIELDS), counted=True
-        )
-        rows = (fields_of(record, len(TICK_FIELDS), "squeue") for record in tokens.records(answer, "squeue"))
-        return {tick_key(clean(shown, 256)): clean(state, 64) for shown, state in rows}
-
     async def _expanded(self, interest: Interest) -> list[Job]:
         """The elements of folded arrays that are looked at in detail."""
         folded = [ref.id for ref in interest.detail if ref.kind == "job" and "_[" in ref.id]
         if not folded:
             return []
-        bases = ",".join(dict.fromkeys(parse_id(id).base for id in folded))
         known = {job.id for job in self._list}
-        return [job for job in await lists.read_jobs(self._calls, "-r", "-j", bases) if job.id not in known]
+        found = await self._source.elements(list(dict.fromkeys(parse_id(id).base for id in folded)))
+        return [job for job in found if job.id not in known]
 
 
 def tick_key(shown: str) -> str:

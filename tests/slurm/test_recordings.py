@@ -21,7 +21,7 @@ from adapters.slurm.nodes import NODE_FIELDS, node_list
 from adapters.slurm.reservations import parse_reservations
 from adapters.slurm.states import JOB_STATES
 from adapters.slurm.table import Tokens
-from adapters.slurm.watch import SlurmFeed, tick_key
+from adapters.slurm.watch import CommandSource, tick_key
 from adapters.text import clean
 from tests.doubles.slurm_replay import install
 
@@ -230,9 +230,9 @@ async def test_who_one_is_and_what_that_allows(reader: SlurmReader, version: str
 async def test_the_cheap_tick_names_the_same_jobs(reader: SlurmReader, version: str) -> None:
     if version == "22.05":
         with pytest.raises(AdapterError):
-            await SlurmFeed(reader.calls, reader.facts).states()
+            await CommandSource(reader.calls, reader.facts).states()
         return
-    states = await SlurmFeed(reader.calls, reader.facts).states()
+    states = await CommandSource(reader.calls, reader.facts).states()
     jobs = {tick_key(job.id): job.raw_status for job in await reader.list_jobs()}
     assert states == jobs
 

@@ -17,7 +17,7 @@ from adapters.slurm.facts import Facts, Version
 from adapters.slurm.jobs import JOB_FIELDS
 from adapters.slurm.nodes import NODE_FIELDS
 from adapters.slurm.options import SlurmOptions
-from adapters.slurm.watch import SlurmFeed, sources
+from adapters.slurm.watch import CommandSource, Feed, sources
 from tests.slurm.support import job
 
 NEW, OLD = Version(24, 11, 5), Version(22, 5, 8)
@@ -81,11 +81,11 @@ class FakeCalls(SlurmCalls):
         return "".join(f"{id}{separator}{state}{end}\n" for id, state in self.cluster.states.items()).encode()
 
 
-def feed(cluster: Cluster, version: Version = OLD, limit: float | None = None) -> tuple[SlurmFeed, FakeCalls]:
+def feed(cluster: Cluster, version: Version = OLD, limit: float | None = None) -> tuple[Feed, FakeCalls]:
     calls = FakeCalls(cluster, CallMeter(limit=limit, clock=lambda: cluster.time))
     facts = Facts(calls)
     facts._version = version
-    return SlurmFeed(calls, facts, clock=lambda: cluster.time), calls
+    return Feed(CommandSource(calls, facts), clock=lambda: cluster.time), calls
 
 
 async def run(cluster: Cluster, minutes: float, interest: Interest, version: Version) -> list[Any]:

@@ -65,9 +65,9 @@ async def _ask(reader: Any) -> None:
         except AdapterError as error:
             print(f"{query}: {error}", file=sys.stderr)
     if version.has_job_state_only:
-        from adapters.slurm.watch import SlurmFeed
+        from adapters.slurm.watch import CommandSource
 
-        await SlurmFeed(reader.calls, reader.facts).states()
+        await CommandSource(reader.calls, reader.facts).states()
 
 
 def main() -> None:
