@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from adapters.base import Capabilities, Forbidden, HistoryFilter, JobFilter, Unsupported
+from adapters.base import Capabilities, Forbidden, HistoryFilter, Interest, InterestCell, JobFilter, Unsupported
 from adapters.intents import (
     CancelJob,
     CreateKey,
@@ -29,6 +30,8 @@ from adapters.model import Job, JobSpec
 from adapters.native import open_native
 from adapters.native.token import file_token, fixed_token
 from tests.doubles.serving import closed_port
+from tests.native.watching import until as told_until
+from tests.native.watching import watching
 
 DEADLINE = 40.0
 
@@ -226,6 +229,25 @@ async def test_nothing_is_sent_to_a_server_that_is_not_there(opened: Any) -> Non
         await away_reader.close()
     assert (outcome.result, outcome.error) == ("refused", "unreachable") and "Nothing was sent" in outcome.message
     assert await reader.list_jobs(JobFilter(name="never")) == []
+
+
+async def test_a_server_that_is_killed_and_comes_back_is_watched_on(opened: Any, cluster: EmbeddedCluster) -> None:
+    """What changed while it was away, and the resumed stream, lead to what a fresh list says."""
+    reader, writer = opened
+    cell = InterestCell(Interest(kinds=frozenset({"job", "queue"})))
+    async with watching(cluster.url, cell, token=cluster.admin_key) as told:
+        await told_until(lambda: "live" in told.labels)
+        server = cluster.server
+        assert server is not None
+        server.end(signal.SIGKILL)
+        assert await asyncio.to_thread(server.wait, 20.0)
+        await told_until(lambda: told.labels[-1] in ("stale", "failed"))
+        await asyncio.to_thread(cluster.restart_server)
+        id = await submit(writer, "true", name="after the crash")
+        await until(reader, id, "succeeded")
+        fresh = {job.id: job.raw_status for job in await reader.list_jobs()}
+        await told_until(lambda: told.jobs() == fresh and told.labels[-1] == "live")
+    assert told.snapshots == 1, "the log of events survives the crash, so the stream was resumed"
 
 
 async def test_a_new_token_of_a_node_is_shown_once_and_not_recorded(opened: Any) -> None:
