@@ -94,22 +94,27 @@ async def heartbeat(call: Call) -> Response:
 
 
 async def orders(call: Call) -> Response:
-    """As the answer of a heartbeat, but it comes as soon as there is something new, or after `wait` seconds."""
+    """As the answer of a heartbeat, but it comes as soon as there is something new, or after `wait` seconds.
+
+    A worker that has started a job since it asked has not named that job: woken, it is answered in any case, so that it
+    asks again with what it holds now, and the order need not wait for a heartbeat.
+    """
     body = await call.body()
     held = body.get("tasks", [])
     wait = body.get("wait", 0)
     wait = min(MAX_WAIT, float(wait)) if isinstance(wait, int | float) else 0.0
     known = {name: body.get(name) for name in ("admin_max_slots", "enabled")}
     deadline = asyncio.get_running_loop().time() + wait
+    woken = False
     while True:
         news = call.cluster.waiter(call.who.name)
         answer = await call.cluster.db.write(lambda tx: nodes.orders(tx, _node(tx, call), list(held)))
         left = deadline - asyncio.get_running_loop().time()
         news_now = answer["orders"] or any(answer[name] != value for name, value in known.items())
-        if news_now or left <= 0 or call.cluster.broker.closed:
+        if news_now or woken or left <= 0 or call.cluster.broker.closed:
             return json_response(dump(answer))
         try:
-            await asyncio.wait_for(news.wait(), left)
+            woken = await asyncio.wait_for(news.wait(), left)
         except TimeoutError:
             return json_response(dump(answer))
 
