@@ -1,17 +1,26 @@
-"""What the filter line means: words that a row must hold, or `field:value`.
+"""What the filter line means. Terms are joined by "and"; each may be inverted with a leading ``!``.
 
-alice gpu            both words, each anywhere in the row's texts, in any case
-owner:alice          in that field only
-!failed, !queue:gpu  rows without it
+alice gpu                    both words, each anywhere in the row's texts, in any case
+"out of memory"              the words as they stand
+owner:alice                  in that field only; with commas any of them: state:failed,cancelled
+name=train                   exactly that, in any case; name!=train the opposite
+cores>=8  mem<16GB  age>2d   comparisons: numbers, sizes, durations; also time>1h, waited>30m, limit<=4h, slots<4
+/qc-[0-9]+/                  a regular expression; name:/^qc/ in one field
+~trn                         the letters in this order, others between them
+ext.comment:urgent           a field that one backend alone has
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
 from adapters.model import ROW_TYPES, Kind, Row
+from console.filter_values import FilterError, comparison, is_timed
+
+__all__ = ["FilterError", "Matches", "compile_filter", "timed"]
 
 Matches: TypeAlias = Callable[[Row], bool]
 
@@ -27,13 +36,18 @@ SEARCHED: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
 )
 # Short names for what is typed often.
 ALIASES: Mapping[str, str] = MappingProxyType(
-    {"user": "owner", "state": "status", "node": "node_names", "nodes_on": "node_names", "host": "name"}
-)
+    {
+        "user": "owner", "state": "status", "node": "node_names", "nodes_on": "node_names", "host": "name",
+        "exit": "exit_code", "partition": "queue",
+    }
+)  # fmt: skip
+_TERM = re.compile(r'[!-]?(?:[\w.]+(?::|=|!=))?(?:"[^"]*"?|/(?:\\.|[^/\\])+/i?(?=\s|$))|\S+')
+_FIELD = re.compile(r"^([A-Za-z_][\w.]*)(>=|<=|!=|:|=|>|<)(.*)$", re.DOTALL)
 
 
 def compile_filter(kind: Kind, text: str) -> Matches | None:
-    """The test for `text`, or None where it is empty and every row passes."""
-    tests = [_compile_word(kind, word) for word in text.split()]
+    """The test for `text`, or None where it is empty and every row passes. Raises FilterError."""
+    tests = [_term(kind, match.group()) for match in _TERM.finditer(text)]
     if not tests:
         return None
     if len(tests) == 1:
@@ -41,39 +55,78 @@ def compile_filter(kind: Kind, text: str) -> Matches | None:
     return lambda row: all(test(row) for test in tests)
 
 
-def _compile_word(kind: Kind, word: str) -> Matches:
+def timed(text: str) -> bool:
+    """Whether rows may begin or cease to match as time passes."""
+    found = (_FIELD.match(match.group().lstrip("!-")) for match in _TERM.finditer(text))
+    return any(is_timed(field.group(1)) for field in found if field)
+
+
+def _term(kind: Kind, word: str) -> Matches:
     if len(word) > 1 and word[0] in "!-":
-        test = _compile_word(kind, word[1:])
+        test = _term(kind, word[1:])
         return lambda row: not test(row)
-    name, colon, value = word.partition(":")
-    field = _field(kind, name) if colon else None
-    if field is not None:
-        return _in_fields((field,), value)
-    return _in_fields(("cluster", *SEARCHED[kind]), word)
+    if (found := _FIELD.match(word)) and (test_of_field := _field_term(kind, *found.groups())) is not None:
+        return test_of_field
+    everywhere = ("cluster", *SEARCHED[kind])
+    if word[0] == "/" and (expression := _expression(word)) is not None:
+        return _in_fields(everywhere, lambda text: expression.search(text) is not None)
+    if word[0] == "~" and len(word) > 1:
+        letters = re.compile(".*?".join(re.escape(c) for c in word[1:]), re.IGNORECASE)
+        return _in_fields(everywhere, lambda text: letters.search(text) is not None)
+    wanted = word.strip('"').casefold() if word[0] == '"' else word.casefold()
+    return _in_fields(everywhere, lambda text: wanted in text.casefold())
+
+
+def _field_term(kind: Kind, name: str, operator: str, value: str) -> Matches | None:
+    """The test of a term that names a field; None where it names none: `job:12` is then a plain word."""
+    field = _field(kind, name)
+    if operator in (">", "<", ">=", "<="):
+        return comparison(kind, field or name.lower(), operator, value)
+    if field is None:
+        return None
+    if operator == ":":
+        if value[:1] == "/" and (expression := _expression(value)) is not None:
+            return _in_fields((field,), lambda text: expression.search(text) is not None)
+        wanted = [part.casefold() for part in value.strip('"').split(",") if part] or [""]
+        return _in_fields((field,), lambda text: any(part in text.casefold() for part in wanted))
+    exact = value.strip('"').casefold()
+    test = _in_fields((field,), lambda text: text.casefold() == exact)
+    return test if operator == "=" else lambda row: not test(row)
 
 
 def _field(kind: Kind, name: str) -> str | None:
-    """The field a person means, or None: `job:12` is then a plain word."""
+    """The field a person means."""
     fields = getattr(ROW_TYPES[kind], "_fields", ())
     lowered = name.lower()
+    if lowered.startswith("ext."):
+        return name
     for candidate in (lowered, ALIASES.get(lowered, "")):
         if candidate in fields:
             return candidate
     return None
 
 
-def _in_fields(fields: tuple[str, ...], value: str) -> Matches:
-    wanted = value.casefold()
+def _expression(word: str) -> re.Pattern[str] | None:
+    """``/…/`` or ``/…/i``; None where it is not closed, as a path. Raises FilterError."""
+    closed = re.fullmatch(r"/((?:\\.|[^/\\])+)/(i?)", word)
+    if closed is None:
+        return None
+    try:
+        return re.compile(closed[1], re.IGNORECASE if closed[2] else 0)
+    except re.error as error:
+        raise FilterError(f"{word} is no regular expression: {error}.") from error
 
+
+def _in_fields(fields: tuple[str, ...], matches: Callable[[str], bool]) -> Matches:
     def test(row: Row) -> bool:
         for field in fields:
-            found = getattr(row, field)
+            found = row.extensions.get(field[4:]) if field[:4] == "ext." else getattr(row, field)
             if found is None:
                 continue
             if isinstance(found, tuple):
-                if any(wanted in str(part).casefold() for part in found):
+                if any(matches(str(part)) for part in found):
                     return True
-            elif wanted in (found if isinstance(found, str) else str(found)).casefold():
+            elif matches(found if isinstance(found, str) else str(found)):
                 return True
         return False
 

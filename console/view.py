@@ -46,8 +46,9 @@ class View:
         return self._matches is not None
 
     def set_filter(self, text: str) -> None:
-        self.filter_text = text
+        """Raises FilterError; the filter of before then stays."""
         self._matches = compile_filter(self.kind, text)
+        self.filter_text = text
 
     def set_sort(self, sort: Sequence[Sort]) -> None:
         self.sort = tuple(sort)

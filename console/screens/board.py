@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any
 
 from adapters.model import Ref
+from console.filters import timed
 from console.screens.facts import feed_facts
 from console.store import Store
 from console.view import Sort, View
@@ -12,6 +14,7 @@ from widgets.columns import Moment
 from widgets.facts import PaneFacts
 from widgets.pane import Pane
 
+Run = Callable[[Coroutine[Any, Any, None], str], Any]
 BIG = 20_000  # rows above which the order is renewed at most once a second
 
 
@@ -20,9 +23,10 @@ class Board:
 
     Args:
         sorts: the columns by which a person can sort, in the order in which `s` goes through them.
+        run: runs a coroutine, ending the one that was started for this pane before.
     """
 
-    def __init__(self, pane: Pane, store: Store, clusters: Sequence[str], sorts: Sequence[Sort]) -> None:
+    def __init__(self, pane: Pane, store: Store, clusters: Sequence[str], sorts: Sequence[Sort], run: Run) -> None:
         self.pane = pane
         self.view = View(pane.kind, sort=tuple(sorts[:1]), clusters=list(clusters) or None)
         self._store = store
@@ -34,6 +38,10 @@ class Board:
         self._ordered_at = 0.0
         self._revision = -1
         self._moment: Moment | None = None
+        self._run = run
+        self._aside = 0  # rebuilds that have begun
+        self._settled = 0  # of these, the one whose result is shown
+        self._timed = False
 
     @property
     def filter(self) -> str:
@@ -58,10 +66,25 @@ class Board:
         return PaneFacts(self.view.total, feeds, self.view.filter_text, paused)
 
     def rebuild(self, moment: Moment, paused: bool = False) -> None:
-        """Everything anew: another filter or sort, or a return from a dialog."""
-        changed = self._cursor.take().changed
+        """Everything anew: another filter or sort. Many rows are sorted aside, so that no key waits for them."""
         self._moment = moment
+        self._aside += 1
+        if self._store.count(self.pane.kind) > BIG:
+            self._run(self._rebuild_aside(self._aside, paused), f"board {self.pane.id}")
+            return
+        self._settled = self._aside
+        changed = self._cursor.take().changed
         self.view.rebuild(self._store)
+        self._show(moment, paused, changed)
+
+    async def _rebuild_aside(self, number: int, paused: bool) -> None:
+        await self.view.rebuild_aside(self._store, self._cursor)
+        if number == self._aside:
+            self._settled = number
+            moment = self._moment or Moment(self._store.now(), self._store.marked)
+            self._show(moment, paused, set(self.view.refs))
+
+    def _show(self, moment: Moment, paused: bool, changed: set[Ref]) -> None:
         self._stale_order = False
         if self.view.sort:
             self.pane.table.show_sort(self.view.sort[0].field, self.view.sort[0].descending)
@@ -70,7 +93,13 @@ class Board:
     def tick(self, moment: Moment, clock: float, paused: bool) -> None:
         """Take over what changed. `clock` is monotonic, in seconds. While paused only the facts are renewed."""
         fresh = self._store.revision != self._revision or moment is not self._moment
+        due = self._timed and moment is not self._moment and moment.now.second % 5 == 0
         self._revision, self._moment = self._store.revision, moment
+        if self._settled != self._aside:  # the rows are being sorted; what changes meanwhile is taken over then
+            return
+        if due and not paused:  # what time alone brings in or out
+            self.rebuild(moment)
+            return
         if paused:
             if fresh:
                 self.pane.show_facts(self.facts(True), moment.now)
@@ -89,8 +118,10 @@ class Board:
             self.pane.update_rows(changes.changed, self.facts(False), moment)
 
     def set_filter(self, text: str, moment: Moment) -> None:
+        """Raises FilterError; the filter of before then stays."""
         if text != self.view.filter_text:
             self.view.set_filter(text)
+            self._timed = timed(text)
             self.rebuild(moment)
 
     def next_sort(self, moment: Moment) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Coroutine, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,10 +14,13 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.reactive import Reactive
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
 
 from adapters.model import Ref
+from adapters.text import clean
 from console.commands import Command, Context
+from console.filters import FilterError
 from console.screens.bindings import CommandScreen, bindings_for
 from console.screens.board import Board
 from console.screens.facts import status_of
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
 
 TICK = 0.05  # seconds from a change of the store to a look at it: a lone event is painted soon
 AGES = 0.5  # seconds between looks for ages that have changed: twice in the second that they show
+MANY = 5000  # rows above which a filter waits until typing rests
 GAP = 0.2  # seconds between two paintings at least: a stream of events is painted in batches
 SORTS: dict[str, tuple[Sort, ...]] = {
     "job": (Sort("submission_time", descending=True), Sort("status"), Sort("name"), Sort("owner"), Sort("queue"),
@@ -63,13 +68,19 @@ class MainScreen(MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScreen, Screen[
         row = self._store.row
         panes: tuple[Pane, ...] = (JobsPane(row), QueuesPane(row), NodesPane(row))
         clusters = list(host.engine.clusters)
-        self.boards = {pane.id or "": Board(pane, self._store, clusters, SORTS[pane.kind]) for pane in panes}
+        self.boards = {
+            pane.id or "": Board(pane, self._store, clusters, SORTS[pane.kind], self._aside) for pane in panes
+        }
         self._said: tuple[str, Role] = ("", "plain")
         self._moment = Moment(self._store.now(), self._store.marked)
         self._active = "jobs"
         self._paused = False
         self._painted = -1
+        self._typing: Timer | None = None
         self._waking: asyncio.TimerHandle | None = None
+
+    def _aside(self, work: Coroutine[Any, Any, None], group: str) -> None:
+        self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
 
     def compose(self) -> ComposeResult:
         yield Container(*(board.pane for board in self.boards.values()), id="panes")
@@ -155,9 +166,8 @@ class MainScreen(MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScreen, Screen[
     def on_screen_resume(self) -> None:
         """Back from a dialog: paint once what was held back."""
         self._moment = Moment(self._store.now().replace(microsecond=0), self._store.marked)
-        if not self._paused:
-            for board in self.boards.values():
-                board.rebuild(self._moment)
+        for board in self.boards.values():
+            board.tick(self._moment, time.monotonic(), self._paused)
         self.show_status()
 
     def say(self, text: str, role: Role = "plain") -> None:
@@ -233,7 +243,14 @@ class MainScreen(MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScreen, Screen[
         self.query_one(FilterBar).open(self.board.filter)
 
     def set_filter(self, text: str) -> None:
-        self.board.set_filter(text, self._moment)
+        """Filter the pane; a filter that means nothing is said, and the one of before stays."""
+        self._typing = None
+        try:
+            self.board.set_filter(text, self._moment)
+        except FilterError as error:
+            self.say(clean(str(error)), "warn")
+        else:
+            self.say("")
 
     def sort(self, sorts: Sequence[Sort]) -> None:
         self.board.sort(sorts, self._moment)
@@ -258,7 +275,7 @@ class MainScreen(MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScreen, Screen[
         elif self.clear_marks():
             return
         elif self.board.filter:
-            self.board.set_filter("", self._moment)
+            self.set_filter("")
 
     def do_quit(self) -> None:
         self._host.leave(self.say)
@@ -281,10 +298,18 @@ class MainScreen(MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScreen, Screen[
         self.board.sort_by(message.column, self._moment)
 
     def on_filter_bar_typed(self, message: FilterBar.Typed) -> None:
-        self.board.set_filter(message.text, self._moment)
+        """Wait for a moment of quiet where there are many rows."""
+        if self._typing is not None:
+            self._typing.stop()
+        quiet = 0.08 if self.board.view.total > MANY else 0.0
+        self._typing = self.set_timer(quiet, partial(self.set_filter, message.text)) if quiet else None
+        if not quiet:
+            self.set_filter(message.text)
 
     def on_filter_bar_closed(self, message: FilterBar.Closed) -> None:
-        self.board.set_filter(message.text, self._moment)
+        if self._typing is not None:
+            self._typing.stop()
+        self.set_filter(message.text)
         self.go(self._active)
 
     async def on_key_bar_clicked(self, message: KeyBar.Clicked) -> None:
