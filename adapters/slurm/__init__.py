@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from adapters.base import Reader, Writer
 from adapters.polling import COMMAND_CALLS_PER_MINUTE, CallMeter
 from adapters.slurm.detect import Detected, detect
+from adapters.slurm.facts import login_name
 from adapters.slurm.options import SlurmOptions
 from adapters.slurm.reader import SlurmReader
 from adapters.slurm.writer import SlurmWriter
@@ -21,6 +24,10 @@ def open_slurm(
     owner: str | None = None,
     poll_floor: float | None = None,
     calls_per_minute: float | None = None,
+    rest_url: str | None = None,
+    rest_socket: str | None = None,
+    rest_user: str | None = None,
+    token: Callable[[], str | None] | None = None,
 ) -> tuple[Reader, Writer]:
     """Reader and Writer of a Slurm cluster; nothing is asked of it yet.
 
@@ -32,8 +39,32 @@ def open_slurm(
         owner: whose jobs "mine" are, if not those of the person who runs this.
         poll_floor: seconds between two reads of the same thing, at least.
         calls_per_minute: calls of the controller in a minute at most; six where it is not given.
+        rest_url, rest_socket: where slurmrestd listens, for a host without the commands.
+        rest_user, token: who we are to it, and what gives the JWT, each time it is needed; not for a Unix socket.
     """
+    if rest_url is not None or rest_socket is not None:
+        return _open_rest(cluster, rest_url, rest_socket, rest_user or owner, token, poll_floor, calls_per_minute)
     options = SlurmOptions(cluster, slurm_conf, slurm_cluster, bin_dir, owner)
     meter = CallMeter(COMMAND_CALLS_PER_MINUTE if calls_per_minute is None else calls_per_minute)
     reader = SlurmReader(options, meter, floor=poll_floor or 0.0)
     return reader, SlurmWriter(reader.calls, reader.facts)
+
+
+def _open_rest(
+    cluster: str,
+    url: str | None,
+    socket: str | None,
+    user: str | None,
+    token: Callable[[], str | None] | None,
+    floor: float | None,
+    limit: float | None,
+) -> tuple[Reader, Writer]:
+    from adapters.slurm.rest_client import RestClient
+    from adapters.slurm.rest_reader import RestReader
+    from adapters.slurm.rest_writer import RestWriter
+
+    name = user or login_name()
+    meter = CallMeter(COMMAND_CALLS_PER_MINUTE if limit is None else limit)
+    client = RestClient(cluster, meter, url=url, socket=socket, token=token or (lambda: None), user=name)
+    reader = RestReader(client, name, floor=floor or 0.0)
+    return reader, RestWriter(client, reader)

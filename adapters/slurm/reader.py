@@ -31,6 +31,7 @@ from adapters.slurm.nodes import with_counts
 from adapters.slurm.observe import observe
 from adapters.slurm.options import SlurmOptions
 from adapters.slurm.rights import capabilities
+from adapters.slurm.submit import comment_of_id
 from adapters.slurm.totals import totals
 from adapters.slurm.watch import JOBS_EVERY, NODES_EVERY, CommandSource, watch
 
@@ -220,7 +221,7 @@ class SlurmReader:
 
 
 def _carries(job: Job, intent_id: str) -> bool:
-    return f"pilothouse:{intent_id}" in str(job.extensions.get("comment", ""))
+    return comment_of_id(intent_id) in str(job.extensions.get("comment", ""))
 
 
 def _wanted(job: Job, wanted: JobFilter) -> bool:

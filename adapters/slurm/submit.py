@@ -38,6 +38,10 @@ _DEPENDENCY_KINDS = frozenset({"after", "afterany", "afterok", "afternotok", "af
 
 def comment_of(intent_id: UUID) -> str:
     """What is put into the comment, so that a submission without an answer can be looked up."""
+    return comment_of_id(str(intent_id))
+
+
+def comment_of_id(intent_id: str) -> str:
     return f"pilothouse:{intent_id}"
 
 
