@@ -122,6 +122,7 @@ COMMANDS: tuple[Command, ...] = (
         "node.open", ("e", "enter"), "node", "Open the node: quota, drain, token, jobs on it.", ("nodes",), rank=10
     ),
     Command("job.log", ("l",), "log", "Show the job's output, and follow it.", ("jobs", "job"), rank=12),
+    Command("job.why", ("w",), "why", "Say why the job waits or failed, and on what facts.", ("jobs", "job"), rank=13),
     Command("log.stream", ("e",), "stdout/stderr", "Switch between the two streams of output.", ("log",), rank=10),
     Command("log.follow", ("f",), "follow", "Follow the end of the log, or stop following.", ("log",), rank=12),
     Command("job.cancel", ("K",), "cancel", "Cancel the job.", ("jobs", "job"), verb="cancel", rank=14),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -48,6 +49,29 @@ def job_lines(job: Job, moment: Moment) -> list[tuple[str, str, str]]:
     return lines
 
 
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a job waits or failed: a title, a sentence, the facts it rests on, and what could be changed."""
+
+    title: str
+    confidence: str
+    summary: str
+    evidence: tuple[tuple[str, str], ...] = ()
+    changes: tuple[str, ...] = ()
+
+    def content(self) -> list[Content]:
+        lines = [
+            Content(""),
+            Content.assemble(
+                ("Why  ", "bold $accent"), (clean(self.title), "bold"), (f"  ({clean(self.confidence)})", "dim")
+            ),
+            Content(clean(self.summary)),
+        ]
+        lines += [_row(source, quote, "") for source, quote in self.evidence]
+        lines += [Content.styled(f"Try: {clean(change)}", "$success") for change in self.changes]
+        return lines
+
+
 class JobDetail(VerticalScroll):
     """The facts of a job, and what its backend alone knows of it."""
 
@@ -57,9 +81,14 @@ class JobDetail(VerticalScroll):
         super().__init__(id="job-detail", can_focus=True)
         self._text = Static(id="job-text")
         self._shown: Content | None = None
+        self._why: list[Content] = []
 
     def compose(self) -> ComposeResult:
         yield self._text
+
+    def explain(self, explanation: Explanation | None, waiting: str = "") -> None:
+        """Set the section that says why; `waiting` stands there until there is an answer."""
+        self._why = explanation.content() if explanation else [Content(""), Content.styled(clean(waiting), "dim")]
 
     def show(
         self, job: Job | None, moment: Moment, meanings: Mapping[str, str], gone_at: datetime | None = None
@@ -80,6 +109,7 @@ class JobDetail(VerticalScroll):
         lines = [_row(label, value, style) for label, value, style in job_lines(job, moment)]
         if gone_at is not None:
             lines.insert(0, Content.styled(f"Gone since {when(gone_at)}; shown as it last was.", "$warning"))
+        lines += self._why
         extra = {name: value for name, value in job.extensions.items() if value not in (None, "", (), [])}
         if extra:
             lines += [Content(""), Content.styled("From the scheduler", "bold $accent")]
@@ -90,7 +120,7 @@ class JobDetail(VerticalScroll):
 
 
 def _row(label: str, value: str, style: str) -> Content:
-    return Content.assemble((f"{clean(label, 24):<14}", "dim"), (clean(value), style))
+    return Content.assemble((f"{clean(label, 40):<13} ", "dim"), (clean(value), style))
 
 
 def _shown(value: Any) -> str:

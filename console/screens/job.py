@@ -18,7 +18,7 @@ from console.commands import Command, Context
 from console.screens.bindings import CommandScreen, bindings_for
 from console.screens.write_keys import WriteKeys
 from widgets.columns import Moment, Role
-from widgets.job_detail import JobDetail
+from widgets.job_detail import Explanation, JobDetail
 from widgets.key_bar import KeyBar
 from widgets.node_facts import COLOURS
 
@@ -32,8 +32,9 @@ class JobScreen(WriteKeys, CommandScreen, ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("job")
     contexts = frozenset[Context]({"job"})
 
-    def __init__(self, host: ConsoleApp, ref: Ref) -> None:
+    def __init__(self, host: ConsoleApp, ref: Ref, *, why: bool = False) -> None:
         super().__init__()
+        self._why = why
         self._host = host
         self._ref = ref
         self._asked: Job | None = None
@@ -53,6 +54,8 @@ class JobScreen(WriteKeys, CommandScreen, ModalScreen[None]):
         self.tick()
         self.set_interval(0.5, self.tick)
         self.run_worker(self._ask(), group="job", exclusive=True, exit_on_error=False)
+        if self._why:
+            self.do_job_why()
 
     async def _ask(self) -> None:
         """Ask for this one job: it may tell more than the list does. Where it does not, the row is all there is."""
@@ -94,6 +97,24 @@ class JobScreen(WriteKeys, CommandScreen, ModalScreen[None]):
 
     def do_move_page_up(self) -> None:
         self.detail.scroll_page_up(animate=False)
+
+    def do_job_why(self) -> None:
+        """Ask why it waits or failed: the scheduler's reason, the queues and nodes, the end of its output."""
+        self.detail.explain(None, "Looking for the reason …")
+        self.tick()
+        self.run_worker(self._explain(), group="why", exclusive=True, exit_on_error=False)
+
+    async def _explain(self) -> None:
+        from console.diagnosis.gather import diagnose_job
+
+        try:
+            found = await diagnose_job(self._host.engine.reader(self._ref.cluster), self._ref.id)
+        except AdapterError as error:
+            self.detail.explain(None, f"The reason could not be looked for: {error.message}")
+        else:
+            evidence = tuple((e.source, e.quote) for e in found.evidence)
+            self.detail.explain(Explanation(found.title, found.confidence, found.summary, evidence, found.changes))
+        self.tick()
 
     def do_job_log(self) -> None:
         from console.screens.log import LogScreen

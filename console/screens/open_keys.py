@@ -37,11 +37,14 @@ class OpenKeys:
 
         self._host.push_screen(HelpScreen(self.contexts))
 
-    def do_job_open(self) -> None:
+    def do_job_open(self, why: bool = False) -> None:
         from console.screens.job import JobScreen
 
         if (ref := self.target) is not None and ref.kind == "job":
-            self._host.push_screen(JobScreen(self._host, ref))
+            self._host.push_screen(JobScreen(self._host, ref, why=why))
+
+    def do_job_why(self) -> None:
+        self.do_job_open(why=True)
 
     def do_job_log(self) -> None:
         from console.screens.log import LogScreen
