@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adapters.model import Ref
+from adapters.model import Job, Ref
 from adapters.text import clean
 from widgets.columns import Role
 
@@ -85,6 +85,49 @@ class WriteKeys:
 
     def do_job_requeue(self) -> None:
         self._write_simple("job.requeue")
+
+    def do_job_new(self) -> None:
+        """A form for a new job, on the cluster one is looking at."""
+        target, config = self.target, self._host.engine.config
+        cluster = target.cluster if target else config.default
+        if cluster is not None:
+            self._submit(cluster, None)
+
+    def do_job_again(self) -> None:
+        """The form, filled with all that the scheduler tells of the job."""
+        if (ref := self.target) is not None and ref.kind == "job":
+            self._host.run_worker(self._again(ref), group="again", exclusive=True, exit_on_error=False)
+
+    async def _again(self, ref: Ref) -> None:
+        from adapters.base import AdapterError
+
+        row = self._host.engine.store.row(ref)
+        try:
+            row = await self._host.engine.reader(ref.cluster).get_job(ref.id)
+        except AdapterError as error:
+            self.say(f"Filled in from the list: {clean(error.message)}", "dim")
+        if isinstance(row, Job):
+            self._submit(ref.cluster, row)
+
+    def _submit(self, cluster: str, job: Job | None) -> None:
+        from console.screens.form import SubmitScreen
+
+        if why_not := self._host.why_not(cluster, "submit"):
+            self.say(why_not, "warn")
+            return
+        self._host.push_screen(SubmitScreen(self._host, cluster, job))
+
+    def do_job_modify(self) -> None:
+        from console.screens.form import ModifyScreen
+
+        refs = self._of_one_cluster()
+        row = self._host.engine.store.row(refs[0]) if refs else None
+        if not isinstance(row, Job):
+            return
+        if why_not := self._host.why_not(row.cluster, "modify"):
+            self.say(why_not, "warn")
+            return
+        self._host.push_screen(ModifyScreen(self._host, row, refs))
 
     def do_node_undrain(self) -> None:
         self._write_simple("node.undrain")
