@@ -62,6 +62,7 @@ class Api:
         self._retired: list[httpx.AsyncClient] = []
         self._renewal = 0
         self._lock = asyncio.Lock()
+        self._building = asyncio.Lock()
         self._write_timeout = write_timeout
         self._skew = timedelta()
 
@@ -160,7 +161,7 @@ class Api:
         self, method: str, target: str, headers: Mapping[str, str], body: bytes | None, timeout: float
     ) -> httpx.Response:
         credential = await self._credentials.current()
-        client = self._client_for(credential)
+        client = await self._client_for(credential)
         config = self.config
         carried = dict(headers)
         if credential.authorization:
@@ -181,14 +182,17 @@ class Api:
         except httpx.HTTPError as error:
             raise _no_answer(error) from error
 
-    def _client_for(self, credential: Credential) -> httpx.AsyncClient:
-        identity = (self.config, credential.identity)
-        if self._client is None or identity != self._identity:
-            # What the old one is still answering may go on; it is closed with the adapter.
-            if self._client is not None:
-                self._retired.append(self._client)
-            self._client, self._identity = _build_client(self.config, credential), identity
-        return self._client
+    async def _client_for(self, credential: Credential) -> httpx.AsyncClient:
+        """The client for this certificate; made in a thread, as loading the system's authorities takes its time."""
+        async with self._building:
+            identity = (self.config, credential.identity)
+            if self._client is None or identity != self._identity:
+                made = await asyncio.to_thread(_build_client, self.config, credential)
+                # What the old one is still answering may go on; it is closed with the adapter.
+                if self._client is not None:
+                    self._retired.append(self._client)
+                self._client, self._identity = made, identity
+            return self._client
 
     async def _renew(self, renewal: int) -> None:
         async with self._lock:

@@ -7,7 +7,6 @@ from typing import Any
 from adapters.kubernetes.quantity import ceil_cores, floor_cores, show_cpu
 from adapters.kubernetes.reasons import words
 from adapters.kubernetes.records import Amount, NodeRecord, PodRecord
-from adapters.kubernetes.slim import add
 from adapters.kubernetes.world import World, is_workload
 from adapters.model import Node, NodeStatus, share
 from adapters.text import clean
@@ -28,9 +27,11 @@ EXTENSIONS = {
 def node_row(node: NodeRecord, world: World, cluster: str) -> Node:
     """The row of a node. Slots are pods: the kubelet's limit is the total, a cordoned node has a quota of 0."""
     bound = [pod for pod in world.pods_on(node.key[1]) if not pod.over]
-    used = Amount(0, 0, 0)
-    for pod in bound:
-        used = add(used, pod.asks)
+    used = Amount(
+        sum(pod.asks.cpu or 0 for pod in bound),
+        sum(pod.asks.memory or 0 for pod in bound),
+        sum(pod.asks.gpus or 0 for pod in bound),
+    )
     total = floor_cores(node.offers.cpu) if node.offers.cpu is not None else None
     return Node(
         name=clean(node.key[1]),

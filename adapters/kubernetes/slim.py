@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from sys import intern
 from typing import Any
 
@@ -29,33 +30,35 @@ KUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 KUEUE_JOB_UID = "kueue.x-k8s.io/job-uid"
 VOLCANO_ANNOTATION = "scheduling.volcano.sh/queue-name"
 _NOTHING: Mapping[str, Any] = {}
+# Parsed JSON holds dicts and nothing else; asking for dict is ten times as quick as asking for Mapping, and these four
+# are called a hundred times an object.
 
 
 def part(raw: Any, name: str) -> Mapping[str, Any]:
     """A mapping within an object; empty where it is absent, null or something else."""
-    value = raw.get(name) if isinstance(raw, Mapping) else None
-    return value if isinstance(value, Mapping) else _NOTHING
+    value = raw.get(name) if isinstance(raw, dict) else None
+    return value if isinstance(value, dict) else _NOTHING
 
 
 def items(raw: Any, name: str) -> list[Mapping[str, Any]]:
     """The mappings of a list within an object."""
-    value = raw.get(name) if isinstance(raw, Mapping) else None
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+    value = raw.get(name) if isinstance(raw, dict) else None
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def text(raw: Any, name: str) -> str:
-    value = raw.get(name) if isinstance(raw, Mapping) else None
+    value = raw.get(name) if isinstance(raw, dict) else None
     return value if isinstance(value, str) else ""
 
 
 def number(raw: Any, name: str) -> int | None:
-    value = raw.get(name) if isinstance(raw, Mapping) else None
+    value = raw.get(name) if isinstance(raw, dict) else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def time(raw: Any, name: str) -> datetime | None:
     """A timestamp (RFC 3339) in UTC; None where it is absent or none."""
-    value = raw.get(name) if isinstance(raw, Mapping) else None
+    value = raw.get(name) if isinstance(raw, dict) else None
     if not isinstance(value, str):
         return None
     try:
@@ -95,6 +98,7 @@ def owner_of(metadata: Mapping[str, Any]) -> str | None:
     return intern(found) if found else None
 
 
+@lru_cache(maxsize=1024)
 def is_gpu(name: str) -> bool:
     """Whether a resource is a kind of GPU: nvidia.com/gpu, amd.com/gpu, gpu.intel.com/i915, nvidia.com/mig-1g.5gb."""
     return name.endswith("/gpu") or name.startswith(("gpu.", "nvidia.com/mig-")) or "/gpu-" in name
@@ -102,31 +106,41 @@ def is_gpu(name: str) -> bool:
 
 def amount(resources: Mapping[str, Any]) -> Amount:
     """A resource list (requests, allocatable) as an amount."""
+    if not resources:
+        return NOTHING_ASKED
     gpus = [whole(value) or 0 for name, value in resources.items() if is_gpu(name)]
     return Amount(nano(resources.get("cpu")), whole(resources.get("memory")), sum(gpus) if gpus else None)
 
 
+NOTHING_ASKED = Amount()
+
+
 def add(one: Amount, other: Amount) -> Amount:
+    if one is NOTHING_ASKED or other is NOTHING_ASKED:
+        return other if one is NOTHING_ASKED else one
     return Amount(*(b if a is None else a if b is None else a + b for a, b in zip(one, other, strict=True)))
 
 
 def most(one: Amount, other: Amount) -> Amount:
+    if one is NOTHING_ASKED or other is NOTHING_ASKED:
+        return other if one is NOTHING_ASKED else one
     return Amount(*(b if a is None else a if b is None else max(a, b) for a, b in zip(one, other, strict=True)))
 
 
 def _requests(container: Mapping[str, Any]) -> Amount:
     """What a container asks for; a limit without a request is the request (as the API defaults it)."""
     resources = part(container, "resources")
-    return amount({**part(resources, "limits"), **part(resources, "requests")})
+    limits = part(resources, "limits")
+    return amount({**limits, **part(resources, "requests")} if limits else part(resources, "requests"))
 
 
 def pod_requests(spec: Mapping[str, Any]) -> Amount:
     """What a pod takes of a node, by the scheduler's rule: containers and sidecars together, or the largest init
     container beside the sidecars started before it; a pod-level request wins; then the runtime's overhead."""
-    running = Amount()
+    running = NOTHING_ASKED
     for container in items(spec, "containers"):
         running = add(running, _requests(container))
-    sidecars, start = Amount(), Amount()
+    sidecars, start = NOTHING_ASKED, NOTHING_ASKED
     for container in items(spec, "initContainers"):
         asked = _requests(container)
         if container.get("restartPolicy") == "Always":
@@ -136,7 +150,8 @@ def pod_requests(spec: Mapping[str, Any]) -> Amount:
             start = most(start, add(sidecars, asked))
     needed = most(add(running, sidecars), start)
     whole_pod = amount(part(part(spec, "resources"), "requests"))
-    needed = Amount(*(own if own is not None else sum_ for own, sum_ in zip(whole_pod, needed, strict=True)))
+    if whole_pod is not NOTHING_ASKED:
+        needed = Amount(*(own if own is not None else sum_ for own, sum_ in zip(whole_pod, needed, strict=True)))
     return add(needed, amount(part(spec, "overhead")))
 
 

@@ -23,7 +23,7 @@ from adapters.model import Job, Kind, Metrics, Row
 
 GATHER = 0.03
 """Seconds for which events are gathered into a batch."""
-ROWS_AT_ONCE = 200
+ROWS_AT_ONCE = 100
 """Rows made without giving other tasks their turn: about 10 ms."""
 PIECE = 1000
 """Rows in one piece of a snapshot."""
@@ -108,17 +108,14 @@ class Watch:
         kinds = [kind for kind in _ORDER if kind in self._interest.kinds and NEEDS[kind]]
         for state in self._states(kinds):
             yield state
-        changed = False
-        while self._supervisor.world.dirty or not changed:
-            changes = self._rows.flush(self._api.now(), ROWS_AT_ONCE)
-            changed = True
-            delta = self._live(changes)
-            if delta is not None:
-                yield delta
-            await asyncio.sleep(0)
         waited = time.monotonic() - self._began
-        for kind in kinds:
-            if kind not in self._loaded and is_ready(kind, self._supervisor, waited, PATIENCE):
+        ready = [kind for kind in kinds if is_ready(kind, self._supervisor, waited, PATIENCE)]
+        # While lists come in, rows would be made again and again: they are made once something can be shown.
+        if ready or self._loaded:
+            async for delta in self._flushed():
+                yield delta
+        for kind in ready:
+            if kind not in self._loaded:
                 self._loaded.add(kind)
                 for piece in self._snapshot(kind):
                     yield piece
@@ -128,6 +125,17 @@ class Watch:
             yield totals
         for state in self._states(kinds):
             yield state
+
+    async def _flushed(self) -> AsyncIterator[Delta]:
+        """Make anew what changed, slice by slice; what belongs to kinds that are shown comes out. The first slice is
+        made even if nothing changed: the time of a remembered job may be over."""
+        while True:
+            delta = self._live(self._rows.flush(self._api.now(), ROWS_AT_ONCE))
+            if delta is not None:
+                yield delta
+            await asyncio.sleep(0)
+            if not self._supervisor.world.dirty:
+                return
 
     def _states(self, kinds: Iterable[Kind]) -> Iterator[SourceState]:
         for kind in kinds:

@@ -108,7 +108,9 @@ class World:
         return self._pods(self._pods_of.get(job.uid, ()))
 
     def pods_on(self, node: str) -> list[PodRecord]:
-        return self._pods(self._pods_on.get(node, ()))
+        """The pods bound to a node, in no order."""
+        table = self.tables["pods"]
+        return [cast("PodRecord", table[key]) for key in self._pods_on.get(node, ())]
 
     def _pods(self, keys: Iterable[Key]) -> list[PodRecord]:
         table = self.tables["pods"]

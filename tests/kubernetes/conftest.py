@@ -36,7 +36,7 @@ def double(shared_double: KubeDouble) -> Iterator[KubeDouble]:
     yield shared_double
     shared_double.cut_watches()
     for name, value in vars(KubeDouble()).items():
-        if name not in ("store", "port", "scheme", "_loop", "_breakers", "silent", "kinds"):
+        if name not in ("store", "port", "scheme", "_loop", "_links", "silent", "kinds"):
             setattr(shared_double, name, value)
     shared_double.silent.clear()
     shared_double.kinds = [*CORE, *KUEUE, *VOLCANO]

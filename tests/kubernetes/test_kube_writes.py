@@ -175,7 +175,8 @@ async def test_a_manifest_is_submitted_as_it_is(opened: Opened) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "apiVersion: v1\nkind: Pod", "apiVersion: batch/v1\nkind: Job\n---\napiVersion: batch/v1\nkind: Job\n", "a: [", "",
+        "apiVersion: v1\nkind: Pod", "apiVersion: batch/v1\nkind: Job\n---\napiVersion: batch/v1\nkind: Job\n", "a: [",
+        "",
         "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job", "x" * 600_000, "&a [*a]" + ", *a" * 40,
         "apiVersion: batch/v1\nkind: Job\na: &a [1,1]\nb: [" + ",".join(["*a"] * 30) + "]",
     ],

@@ -199,12 +199,12 @@ class Routes:
 
     async def _watched(self, asked: Asked) -> AsyncIterator[bytes]:
         double = self._double
-        breaker = double.breaker()
+        link = double.link()
         try:
-            async for part in watching.stream(double, asked.served, asked.namespace, asked.query, breaker):
+            async for part in watching.stream(double, asked.served, asked.namespace, asked.query, link):
                 yield part
         finally:
-            double.forget(breaker)
+            double.forget(link)
 
     def _evict(self, asked: Asked) -> Response:
         obj = self._held(asked)

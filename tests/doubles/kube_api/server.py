@@ -43,6 +43,18 @@ class Fault:
     answer_after: float = 0.0
 
 
+@dataclass(eq=False)
+class Link:
+    """One open watch: what wakes it, and whether it has been cut."""
+
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    broken: bool = False
+
+    def cut(self) -> None:
+        self.broken = True
+        self.wake.set()
+
+
 class KubeDouble:
     """One running double, and the ways to reach behind the adapter's back."""
 
@@ -66,7 +78,7 @@ class KubeDouble:
         self.port = 0
         self.scheme = "http"
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._breakers: set[asyncio.Event] = set()
+        self._links: set[Link] = set()
 
     @property
     def url(self) -> str:
@@ -98,19 +110,19 @@ class KubeDouble:
         """Break every open watch, in mid-line where `cut_in_mid_line` says so."""
         loop = self._loop
         assert loop is not None
-        for breaker in list(self._breakers):
-            loop.call_soon_threadsafe(breaker.set)
+        for link in list(self._links):
+            loop.call_soon_threadsafe(link.cut)
 
     def watches(self) -> int:
-        return len(self._breakers)
+        return len(self._links)
 
-    def breaker(self) -> asyncio.Event:
-        event = asyncio.Event()
-        self._breakers.add(event)
-        return event
+    def link(self) -> Link:
+        link = Link()
+        self._links.add(link)
+        return link
 
-    def forget(self, event: asyncio.Event) -> None:
-        self._breakers.discard(event)
+    def forget(self, link: Link) -> None:
+        self._links.discard(link)
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -132,6 +144,7 @@ def running(
         port=0,
         log_level="critical",
         lifespan="off",
+        date_header=False,
         timeout_graceful_shutdown=1,
         ssl_certfile=str(tls[0]) if tls else None,
         ssl_keyfile=str(tls[1]) if tls else None,

@@ -46,7 +46,7 @@ class Store:
         self.floor = 0
         self.history: list[Event] = []
         self._objects: dict[tuple[str, str], dict[Key, Obj]] = {}
-        self._wake: list[Callable[[], None]] = []
+        self._wake: list[tuple[tuple[str, str], Callable[[], None]]] = []
         self._ids = itertools.count(1)
 
     def table(self, served: Served) -> dict[Key, Obj]:
@@ -125,12 +125,15 @@ class Store:
     def uid(self) -> str:
         return str(uuid.UUID(int=(0xD0B1E << 100) | next(self._ids), version=4))
 
-    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
+    def subscribe(self, served: Served, wake: Callable[[], None]) -> Callable[[], None]:
+        """Have `wake` called after each change of a kind; returns what ends it."""
+        entry = ((served.group, served.plural), wake)
         with self.lock:
-            self._wake.append(wake)
-        return lambda: self._wake.remove(wake)
+            self._wake.append(entry)
+        return lambda: self._wake.remove(entry)
 
     def _happened(self, served: Served, kind: str, obj: Obj, old: Obj | None) -> None:
         self.history.append(Event(self.version, served.plural, served.group, kind, obj, old))
-        for wake in tuple(self._wake):
-            wake()
+        for kind_, wake in tuple(self._wake):
+            if kind_ == (served.group, served.plural):
+                wake()

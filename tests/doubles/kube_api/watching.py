@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tests.doubles.kube_api.answers import Refusal, invalid
@@ -13,7 +14,7 @@ from tests.doubles.kube_api.selecting import matches
 from tests.doubles.kube_api.store import Event
 
 if TYPE_CHECKING:
-    from tests.doubles.kube_api.server import KubeDouble
+    from tests.doubles.kube_api.server import KubeDouble, Link
 
 Obj = dict[str, Any]
 
@@ -47,13 +48,12 @@ def bookmark(served: Served, version: int, *, ends: bool = False) -> bytes:
 
 
 async def stream(
-    double: KubeDouble, served: Served, namespace: str | None, query: dict[str, str], breaker: asyncio.Event
+    double: KubeDouble, served: Served, namespace: str | None, query: dict[str, str], link: Link
 ) -> AsyncIterator[bytes]:
-    """The lines of one watch. `breaker` ends it in mid-line, as a cut link does."""
+    """The lines of one watch. `link` breaks it in mid-line, as a cut does."""
     store = double.store
-    wake = asyncio.Event()
     loop = asyncio.get_running_loop()
-    unsubscribe = store.subscribe(lambda: loop.call_soon_threadsafe(wake.set))
+    unsubscribe = store.subscribe(served, lambda: loop.call_soon_threadsafe(link.wake.set))
     try:
         with store.lock:
             version = store.version
@@ -71,7 +71,7 @@ async def stream(
                 gone = f"too old resource version: {version} ({store.floor})"
                 yield line("ERROR", Refusal(410, "Expired", gone).body)
                 return
-        async for part in _live(double, served, namespace, query, version, wake, breaker):
+        async for part in _live(double, served, namespace, query, version, link):
             yield part
     finally:
         unsubscribe()
@@ -83,15 +83,14 @@ async def _live(
     namespace: str | None,
     query: dict[str, str],
     version: int,
-    wake: asyncio.Event,
-    breaker: asyncio.Event,
+    link: Link,
 ) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
     ends = loop.time() + float(query.get("timeoutSeconds", "1800"))
     marks = query.get("allowWatchBookmarks") == "true"
     next_mark = loop.time() + double.bookmark_period
-    while not breaker.is_set():
-        wake.clear()
+    while not link.broken:
+        link.wake.clear()
         for event in double.store.since(version, served):
             version = event.version
             told = _told(event, served, namespace, query)
@@ -104,10 +103,8 @@ async def _live(
             next_mark = now + double.bookmark_period
             version = max(version, double.store.version)
             yield bookmark(served, version)
-        waiting = {asyncio.ensure_future(wake.wait()), asyncio.ensure_future(breaker.wait())}
-        await asyncio.wait(waiting, timeout=min(ends, next_mark) - now, return_when=asyncio.FIRST_COMPLETED)
-        for task in waiting:
-            task.cancel()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(link.wake.wait(), min(ends, next_mark) - now)
     if double.cut_in_mid_line:
         yield b'{"type":"MODIFIED","object":{"kind":"'
     raise ConnectionResetError("cut")
