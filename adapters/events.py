@@ -28,6 +28,7 @@ FIRST_BACKOFF = 0.5
 LONGEST_BACKOFF = 30.0
 STEADY = 10.0
 """A connection that has lived so long, seconds, was a good one: the back-off begins anew after it."""
+LONGEST_POSITION = 256
 GREETING = 2.0
 """Seconds that a server is given to say a first word before its stream counts as open all the same."""
 
@@ -228,7 +229,7 @@ class EventStream:
         response.encoding = "utf-8-sig"  # drops a byte order mark at the beginning
         announced = response.headers.get("last-event-id")
         if self.position is None and announced:
-            self.position = announced
+            self.position = _usable(announced)
         async with aclosing(EventSource(response).aiter_sse()) as events:
             first = asyncio.ensure_future(anext(events, None))
             try:
@@ -248,11 +249,18 @@ class EventStream:
         if event.retry is not None:
             self._base = min(max(event.retry / 1000.0, 0.1), LONGEST_BACKOFF)
         if event.id:
-            self.position = event.id
+            self.position = _usable(event.id)
         # httpx-sse hands on blocks without data (a comment, a bare id); the standard drops them, but a server that
         # resets need not have anything else to say.
         if event.data or event.event == "reset":
             yield Event(event.id or None, event.event, event.data)
+
+
+def _usable(position: str) -> str:
+    """A position that can be sent back in a header. Raises ProtocolError."""
+    if len(position) > LONGEST_POSITION or not position.isascii() or not position.isprintable():
+        raise ProtocolError(f"The event stream names a position that cannot be sent back: {clean(position, 60)!r}.")
+    return position
 
 
 def _said(error: Exception) -> str:

@@ -106,14 +106,14 @@ LOAD_INDICES = ("r15s", "r1m", "r15m", "ut", "pg", "ls", "it", "swp", "mem", "tm
 
 
 def whole(value: Any) -> int | None:
-    """An int that may arrive as an int, a float or text; None where it is none."""
+    """An int of 64 bits that may arrive as an int, a float or text; None where it is none."""
     if value is None or isinstance(value, bool):
         return None
     if isinstance(value, int):
-        return value
+        return value if abs(value) < 2**63 else None
     try:
         number = float(value)
-        return int(number) if math.isfinite(number) else None
+        return int(number) if abs(number) < 2.0**63 else None
     except (TypeError, ValueError, OverflowError):
         return None
 

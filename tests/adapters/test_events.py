@@ -142,6 +142,13 @@ async def test_the_position_is_known_from_a_greeting_or_a_header() -> None:
         assert (await take(stream, lost()))[0] == Opened("40")
 
 
+@pytest.mark.parametrize("position", ["\u00e9", "a\x0bb", "9" * 300])
+async def test_a_position_that_cannot_be_sent_back_is_refused(position: str) -> None:
+    async with stream_of(Script([f"id: {position}\ndata: x\n\n".encode()])) as stream:
+        items = await take(stream, lost())
+        assert isinstance(items[-1], Lost) and isinstance(items[-1].error, ProtocolError) and stream.position is None
+
+
 async def test_the_stream_is_open_at_the_first_byte_not_at_the_headers() -> None:
     script = Script([], hold=True)
     async with stream_of(script) as stream, aclosing(stream.items()) as items:

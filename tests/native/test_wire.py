@@ -211,7 +211,18 @@ def test_what_is_no_time_is_not_known(value: Any) -> None:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(4, 4), (4.0, 4), ("4", 4), (2**60, 2**60), (True, None), ("x", None), (None, None), ([], None)],
+    [
+        (4, 4),
+        (4.0, 4),
+        ("4", 4),
+        (2**60, 2**60),
+        (2**64, None),
+        (1e300, None),
+        (True, None),
+        ("x", None),
+        (None, None),
+        ([], None),
+    ],
 )
 def test_known_a_number_may_come_as_int_int64_or_float(value: Any, expected: int | None) -> None:
     assert wire.whole(value) == expected
