@@ -18,7 +18,7 @@ import platformdirs
 from pydantic import Field, ValidationError, field_validator
 
 from console.config_problems import ConfigError, Problem, problems_of, suggestion
-from console.profiles import AnyProfile, Profile, Scope, Section
+from console.profiles import AgentLimits, AnyProfile, Profile, Scope, Section
 
 __all__ = ["SITE_FILE", "Config", "ConfigError", "Problem", "load", "user_file"]
 
@@ -35,6 +35,7 @@ class Config(Section):
         forbid_unattended: `--yes` is refused: a person must have seen each plan.
         max_targets: the most objects that one action may be aimed at.
         audit_anchor: ``syslog`` also sends the head of the audit log there after each line.
+        agents: the scope that agents begin with.
         fps: the most times a second that the screen is painted.
         keys: id of a command -> its key or keys.
     """
@@ -47,6 +48,7 @@ class Config(Section):
     poll_floor: float | None = Field(None, ge=0.1, le=86400)
     calls_per_minute: float | None = Field(None, gt=0, le=6000)
     audit_anchor: Literal["none", "syslog"] = "none"
+    agents: AgentLimits = AgentLimits()
     theme: str | None = None
     fps: int = Field(15, ge=1, le=60)
     mouse: bool = True
@@ -164,6 +166,11 @@ def _join(site: Config, person: Config) -> Config:
             "poll_floor": _most(site.poll_floor, person.poll_floor),
             "calls_per_minute": _least(site.calls_per_minute, person.calls_per_minute),
             "audit_anchor": "syslog" if "syslog" in (site.audit_anchor, person.audit_anchor) else "none",
+            "agents": AgentLimits(
+                owners="mine" if "mine" in (site.agents.owners, person.agents.owners) else person.agents.owners,
+                queues=_common(site.agents.queues, person.agents.queues),
+                clusters=_common(site.agents.clusters, person.agents.clusters),
+            ),
             "keys": {**site.keys, **person.keys},
             "clusters": clusters,
             "sources": site.sources + person.sources,
@@ -197,6 +204,8 @@ def _join_profile(site: Profile, person: Profile) -> Profile:
             actions=_common(site.scope.actions, person.scope.actions),
         ),
     }
+    if "trust_elicitation" in site.model_fields_set:
+        limits["trust_elicitation"] = site.trust_elicitation and person.trust_elicitation
     if "allow_insecure" in type(site).model_fields:
         limits["allow_insecure"] = getattr(site, "allow_insecure", False) and getattr(person, "allow_insecure", False)
     for mine, other in (("token_file", "token_env"), ("token_env", "token_file")):

@@ -40,6 +40,17 @@ class Scope(Section):
     actions: Words | None = None
 
 
+class AgentLimits(Section):
+    """The scope that agents begin with in each process; a person may widen it with a key of their own.
+
+    `owners` is ``mine`` unless it is set; `queues` and `clusters` None do not restrict.
+    """
+
+    owners: Literal["mine", "all"] | None = None
+    queues: Words | None = None
+    clusters: Words | None = None
+
+
 class Profile(Section):
     """What every type of cluster has.
 
@@ -47,6 +58,8 @@ class Profile(Section):
         owner: whose jobs "mine" are, where that is not the account the backend knows us by.
         poll_floor: seconds between two reads of the same thing, at least.
         calls_per_minute: reads in a minute, at most.
+        trust_elicitation: take the answer that an MCP client gives to a question for the person's. A client can
+            answer by itself, so it is off unless this says otherwise; the record names it.
     """
 
     type: str
@@ -55,6 +68,7 @@ class Profile(Section):
     poll_floor: float | None = Field(None, ge=0.1, le=86400)
     calls_per_minute: float | None = Field(None, gt=0, le=6000)
     scope: Scope = Scope()
+    trust_elicitation: bool = False
 
 
 class _WithToken(Profile):

@@ -41,6 +41,18 @@ def redact_text(text: str) -> str:
     return text
 
 
+def holds_secret(value: Any) -> bool:
+    """Whether something in a JSON-ready value looks like a secret."""
+    return bool(redact(value) != _plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """The value in the form that `redact` gives, with nothing replaced."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
+
+
 def redact(value: Any) -> Any:
     """A JSON-ready value with every secret replaced, by its look or by the name it stands under."""
     if isinstance(value, str):

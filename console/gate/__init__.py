@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from console.gate.agency import Agency
+from console.gate.autopilot import Autopilot, Grant
 from console.gate.gate import Gate
+from console.gate.inbox import Full, Inbox, Proposal
 from console.gate.operation import Operation, StepProgress
+from console.gate.plans import PlanFiles, WaitingPlan
 from console.gate.prepared import Approval, Confirm, PlanChanged, Prepared, Refused
+from console.gate.scope import AgentScope
 
-__all__ = ["Approval", "Confirm", "Gate", "Operation", "PlanChanged", "Prepared", "Refused", "StepProgress"]
+__all__ = [
+    "Agency", "AgentScope", "Approval", "Autopilot", "Confirm", "Full", "Gate", "Grant", "Inbox", "Operation",
+    "PlanChanged", "PlanFiles", "Prepared", "Proposal", "Refused", "StepProgress", "WaitingPlan",
+]  # fmt: skip

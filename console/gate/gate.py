@@ -8,18 +8,22 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adapters.base import AdapterError, NotFound, Reader, Writer
+from adapters.base import AdapterError, JobFilter, NotFound, Reader, Writer
 from adapters.intents import Intent, Plan
+from adapters.model import Job
 from adapters.text import clean
 from console.audit import AuditError, AuditLog, Record
 from console.cluster import Cluster
 from console.config import Config
+from console.gate.agency import Agency
+from console.gate.inbox import Proposal
 from console.gate.operation import Operation
 from console.gate.policy import Circumstances, check, check_approval
 from console.gate.prepared import Approval, PlanChanged, Prepared, Refused
 from console.gate.question import question
 from console.gate.recheck import Recheck, recheck
 from console.gate.record import about, about_plan
+from console.gate.scope import AgentScope
 from console.gate.send import Sender
 from console.gate.settle import settle
 from console.gate.verify import Sleep, Verifier
@@ -58,6 +62,7 @@ class Gate:
         self._doors: dict[str, _Door] = {}
         self._closed: dict[str, AdapterError] = {}
         self._waiting: dict[str, Prepared] = {}
+        self.agents = Agency(_scope(config), self._append, store.now)
         self.operations: list[Operation] = []
         self.settled: list[Record] = []
         self._looking: set[asyncio.Task[None]] = set()
@@ -81,6 +86,17 @@ class Gate:
         prepared = Prepared(plan, question(self._circumstances(door), plan))
         return self._keep(prepared)
 
+    async def autopilot_covers(self, prepared: Prepared) -> bool:
+        """Whether autopilot would answer for the person now. Nothing is spent; `execute` checks again."""
+        if self.agents.autopilot is None:
+            return False
+        door = self._doors[prepared.intent.cluster]
+        try:
+            self.agents.cost(prepared.plan, (await self._known(door, prepared.plan)).reach)
+        except Refused:
+            return False
+        return True
+
     async def execute(self, prepared: Prepared, approval: Approval) -> Operation:
         """Send what was approved, once. Returns when the first line is on record and sending has begun.
 
@@ -95,7 +111,9 @@ class Gate:
             found = await recheck(await self._reader(door), shown.plan)
             if found.changed:
                 raise await self._changed(shown, found)
-            plan = self._left(door, shown, found)
+            plan = await self._left(door, shown, found)
+            if approval.how == "autopilot":
+                self.agents.spend(plan, (await self._known(door, plan)).reach)
         except PlanChanged:
             raise
         except Refused as refusal:
@@ -114,6 +132,31 @@ class Gate:
         door = self._doors[shown.intent.cluster]
         fields = about_plan(shown.plan, door.cluster.identity)
         await self._append("declined", decision="declined", message=reason, **fields)
+
+    async def approve(self, proposal: Proposal, approval: Approval) -> Operation:
+        """A person's yes to what an agent proposed. Raises as `execute` does; a plan that changed meanwhile takes the
+        place of the old one in the inbox, to be looked at again, and one that is refused leaves it."""
+        try:
+            operation = await self.execute(proposal.prepared, approval)
+        except PlanChanged as changed:
+            self.agents.inbox.replace(proposal, changed.prepared)
+            raise
+        except Refused as refusal:
+            if refusal.rule not in ("confirm", "unattended"):
+                self.agents.inbox.close(proposal, "refused", note=str(refusal))
+            raise
+        self.agents.inbox.close(proposal, "approved", operation)
+        return operation
+
+    async def deny(self, proposal: Proposal, reason: str = "") -> None:
+        """A person's no. Raises AuditError; the proposal is gone in any case."""
+        self.agents.inbox.close(proposal, "declined", note=reason)
+        await self.decline(proposal.prepared, reason)
+
+    async def withdraw(self, turn: str) -> None:
+        """Take back what a turn proposed and nobody has answered: the turn was stopped. Raises AuditError."""
+        for proposal in self.agents.inbox.withdraw(turn):
+            await self.decline(proposal.prepared, "withdrawn")
 
     async def settle(self) -> None:
         """Look up and close what earlier runs left open. Never raises: what cannot be closed waits."""
@@ -153,13 +196,23 @@ class Gate:
     def _circumstances(self, door: _Door) -> Circumstances:
         cluster = door.cluster
         assert cluster.capabilities is not None and cluster.identity is not None
-        return Circumstances(self._config, cluster.profile, cluster.capabilities, cluster.identity)
+        return Circumstances(self._config, cluster.profile, cluster.capabilities, cluster.identity, self.agents.scope)
+
+    async def _known(self, door: _Door, plan: Plan) -> Circumstances:
+        """With the rows of an agent's targets, where its scope or autopilot asks what only they tell."""
+        circumstances = self._circumstances(door)
+        asked = plan.intent.by_agent and (self.agents.scope.queues is not None or self.agents.autopilot is not None)
+        ids = tuple(target.ref.id for target in plan.targets if target.ref.kind == "job")
+        if not (asked and ids):
+            return circumstances
+        rows: dict[str, Job] = {job.id: job for job in await (await self._reader(door)).list_jobs(JobFilter(ids=ids))}
+        return replace(circumstances, jobs=rows)
 
     async def _plan(self, door: _Door, intent: Intent) -> Plan:
         circumstances = self._circumstances(door)
         check(circumstances, intent)
         plan = await door.writer.plan(intent)
-        check(circumstances, intent, plan)
+        check(await self._known(door, plan), intent, plan)
         return plan
 
     def _keep(self, prepared: Prepared) -> Prepared:
@@ -181,12 +234,12 @@ class Gate:
         again = await self.prepare(shown.intent)
         return PlanChanged(self._keep(replace(again, notes=found.changed + found.notes)))
 
-    def _left(self, door: _Door, shown: Prepared, found: Recheck) -> Plan:
+    async def _left(self, door: _Door, shown: Prepared, found: Recheck) -> Plan:
         """The plan without what has dropped out; policy once more. Raises Refused."""
         plan = shown.plan.without(found.gone) if found.gone else shown.plan
         if not plan.steps:
             raise Refused("finished", " ".join(found.notes) or "There is nothing left to do.", "Nothing was sent.")
-        check(self._circumstances(door), shown.intent, plan)
+        check(await self._known(door, plan), shown.intent, plan)
         return plan
 
     async def _begin(self, door: _Door, plan: Plan, approval: Approval, notes: tuple[str, ...]) -> Operation:
@@ -233,6 +286,14 @@ class Gate:
 
     async def _append(self, kind: str, **fields: Any) -> None:
         await asyncio.to_thread(self._audit.append, kind, **fields)
+
+
+def _scope(config: Config) -> AgentScope:
+    """The scope that agents begin with."""
+    limits = config.agents
+    queues = frozenset(limits.queues) if limits.queues is not None else None
+    clusters = frozenset(limits.clusters) if limits.clusters is not None else None
+    return AgentScope(limits.owners or "mine", queues, clusters)
 
 
 def _looked_at(begun: asyncio.Future[None]) -> None:

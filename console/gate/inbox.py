@@ -14,7 +14,7 @@ from adapters.text import clean
 from console.gate.operation import Operation
 from console.gate.prepared import Prepared
 
-Answer: TypeAlias = Literal["approved", "declined", "withdrawn"]
+Answer: TypeAlias = Literal["approved", "declined", "withdrawn", "refused"]
 MOST = 50  # waiting entries; an agent that proposes more is told to wait
 
 
@@ -25,6 +25,7 @@ class Proposal:
     Args:
         turn: proposals of one turn belong together and are shown together.
         said: the agent's own words, cleaned; shown apart from the plan and labelled.
+        note: why it was declined or refused, in a sentence.
         source: what untrusted text was read before it was proposed (``log of job 12``), or nothing.
     """
 
@@ -34,6 +35,7 @@ class Proposal:
     source: str = ""
     answer: Answer | None = None
     operation: Operation | None = None
+    note: str = ""
     _answered: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def wait(self) -> Answer:
@@ -42,8 +44,8 @@ class Proposal:
         assert self.answer is not None
         return self.answer
 
-    def close(self, answer: Answer, operation: Operation | None = None) -> None:
-        self.answer, self.operation = answer, operation
+    def close(self, answer: Answer, operation: Operation | None = None, note: str = "") -> None:
+        self.answer, self.operation, self.note = answer, operation, note
         self._answered.set()
 
 
@@ -70,15 +72,22 @@ class Inbox:
         self._tell()
         return proposal
 
+    def turns(self) -> list[list[Proposal]]:
+        """What waits, the writes of one turn together: one plan to look at, each of its parts to be answered."""
+        groups: dict[str, list[Proposal]] = {}
+        for proposal in self.waiting:
+            groups.setdefault(proposal.turn, []).append(proposal)
+        return list(groups.values())
+
     def replace(self, proposal: Proposal, prepared: Prepared) -> None:
         """The plan was made anew because its targets changed: the same proposal, to be looked at again."""
         proposal.prepared = prepared
         self._tell()
 
-    def close(self, proposal: Proposal, answer: Answer, operation: Operation | None = None) -> None:
+    def close(self, proposal: Proposal, answer: Answer, operation: Operation | None = None, note: str = "") -> None:
         if proposal in self.waiting:
             self.waiting.remove(proposal)
-            proposal.close(answer, operation)
+            proposal.close(answer, operation, note)
             self._tell()
 
     def withdraw(self, turn: str) -> list[Proposal]:

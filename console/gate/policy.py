@@ -6,30 +6,44 @@ more just before sending.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from adapters.base import Capabilities, Identity
 from adapters.intents import Intent, Plan, SubmitJob, Target
+from adapters.model import Job
 from adapters.text import clean
+from console.audit.redact import holds_secret
 from console.config import Config
 from console.gate.prepared import Approval, Confirm, Refused
+from console.gate.scope import MINE, AgentScope, Reach, outside
 from console.profiles import Profile
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What the rules look at beside the intent itself."""
+    """What the rules look at beside the intent itself.
+
+    Args:
+        agents: the agents' scope, which their intents must lie within.
+        jobs: rows of an agent's targets by id, as they were just read; empty where nothing needs them.
+    """
 
     config: Config
     profile: Profile
     capabilities: Capabilities
     identity: Identity
+    agents: AgentScope = MINE
+    jobs: Mapping[str, Job] = field(default_factory=dict)
 
     @property
     def me(self) -> str:
         """Whose jobs are "mine": the person the profile names, else the account the backend knows."""
         return self.profile.owner or self.identity.name
+
+    @property
+    def reach(self) -> Reach:
+        return Reach(self.me, "owner" not in self.capabilities.absent.get("job", frozenset()), self.jobs)
 
     def others(self, plan: Plan) -> list[Target]:
         """Jobs of other people. A backend that has no owners has no other people's jobs."""
@@ -53,6 +67,9 @@ def hard_refusal(circumstances: Circumstances, intent: Intent, plan: Plan | None
     """What nobody may do this way, whatever the settings."""
     if intent.persons_only and intent.by_agent:
         return Refused("hard_refusal", f"{intent.title} … is for persons only.", "Ask a person to do it.")
+    if intent.by_agent and holds_secret(intent.parameters()):
+        told = f"What an agent wants to send with {intent.title.lower()} … looks like a secret."
+        return Refused("hard_refusal", told, "Leave it out: let the job read it from a file of yours.")
     count = len(plan.targets if plan is not None else intent.targets_named)
     most = circumstances.config.max_targets
     if count > most:
@@ -87,7 +104,7 @@ def role(circumstances: Circumstances, intent: Intent, plan: Plan | None) -> Ref
 
 
 def scope(circumstances: Circumstances, intent: Intent, plan: Plan | None) -> Refused | None:
-    """What the configuration leaves out for this cluster."""
+    """What the configuration leaves out for this cluster, and for agents what their scope leaves out."""
     limits = circumstances.profile.scope
     hint = "The scope of this cluster is set in the configuration."
     if limits.actions is not None and intent.verb not in limits.actions:
@@ -97,6 +114,8 @@ def scope(circumstances: Circumstances, intent: Intent, plan: Plan | None) -> Re
         return Refused("scope", f"{queue} is not among the queues to submit to: {', '.join(limits.queues)}.", hint)
     if limits.owners == "mine" and plan is not None and (others := circumstances.others(plan)):
         return Refused("scope", f"{_named(others[0])} is not one of {clean(circumstances.me, 64)}'s jobs.", hint)
+    if intent.by_agent and (left_out := outside(circumstances.agents, intent, plan, circumstances.reach)):
+        return Refused("scope", *left_out)
     return None
 
 
@@ -115,9 +134,12 @@ RULES: tuple[Rule, ...] = (hard_refusal, capability, role, scope, read_only)
 
 
 def check_approval(circumstances: Circumstances, intent: Intent, confirm: Confirm, approval: Approval) -> None:
-    """Raise Refused if this yes is not the one that was asked for."""
+    """Raise Refused if this yes is not the one that was asked for. What autopilot allows is the agency's to say."""
     if approval.how == "autopilot":
-        raise Refused("autopilot", "No autopilot is on.", "A person confirms.")
+        return
+    if approval.how == "elicitation" and not circumstances.profile.trust_elicitation:
+        told = f"An MCP client's answer is not trusted on {intent.cluster}: a client can answer by itself."
+        raise Refused("elicitation", told, "A person approves it: pilothouse approve.")
     if approval.how == "unattended":
         if circumstances.config.forbid_unattended:
             raise Refused("unattended", "This site wants a person to see each plan.", "Leave --yes out and answer.")

@@ -120,6 +120,6 @@ async def estimate_wait_time(box: Toolbox, params: Estimate) -> Estimated:
 ADVANCED = (
     Tool("scheduler_why", "Why a job waits or failed, or why nothing starts: with evidence, or unknown.", Why, "read", why),
     Tool("scheduler_analyze_failure", "Why a job failed: a cause of a closed vocabulary with quoted evidence.", OneJob, "read", analyze_failure),
-    Tool("scheduler_suggest_resources", "What a job like this should ask for, from the history and the description.", Describe, "read", suggest_resources),
-    Tool("scheduler_estimate_wait_time", "How long a job will wait, with the spread.", Estimate, "read", estimate_wait_time),
+    Tool("scheduler_suggest_resources", "What a job like this should ask for, from the history and the description.", Describe, "read", suggest_resources, foreign=False),
+    Tool("scheduler_estimate_wait_time", "How long a job will wait, with the spread.", Estimate, "read", estimate_wait_time, foreign=False),
 )  # fmt: skip

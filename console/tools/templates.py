@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from adapters.model import Dependency, JobSpec
+from console.arrays import elements
 from console.tools.tool import Params, ToolError
 
 Name = Literal["general_serial", "mpi", "gpu", "array", "chain"]
@@ -65,7 +65,6 @@ TEMPLATES: Mapping[str, Template] = {
     "array": Template("the same job for many indices", needs=("array",)),
     "chain": Template("a job that waits for others", needs=("dependencies",), refuses=("array",)),
 }
-_ELEMENTS = re.compile(r"^(\d+)(?:-(\d+)(?::(\d+))?)?$")
 MOST_ELEMENTS = 100_000
 
 
@@ -89,15 +88,3 @@ def spec_of(params: Submission) -> JobSpec:
         dependencies=tuple(Dependency(after.id, after.kind) for after in params.dependencies), cwd=params.cwd,
         hold=params.hold, account=params.account,
     )  # fmt: skip
-
-
-def elements(array: str) -> int:
-    """How many elements an array's indices name."""
-    total = 0
-    for part in array.split("%")[0].split(","):
-        found = _ELEMENTS.match(part)
-        if found is None:
-            raise ToolError(f"{part!r} is not a range of indices.")
-        first, last, step = int(found[1]), int(found[2] or found[1]), int(found[3] or 1)
-        total += max(0, (last - first) // max(1, step) + 1)
-    return total

@@ -51,7 +51,11 @@ Write: TypeAlias = Callable[[Toolbox, Any], Awaitable[Proposal]]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. `kind` read never changes anything; `write` only builds an intent, which the gate then handles."""
+    """One tool. `kind` read never changes anything; `write` only builds an intent, which the gate then handles.
+
+    Args:
+        foreign: what it gives back holds text that other people or programs wrote.
+    """
 
     name: str
     description: str
@@ -61,6 +65,7 @@ class Tool:
     write: Write | None = None
     irreversible: bool = False
     operator: bool = False
+    foreign: bool = True
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments, with keys sorted: byte-stable from run to run."""

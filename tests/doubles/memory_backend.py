@@ -170,7 +170,16 @@ class MemoryReader:
         return [row for row in self._backend.rows.values() if isinstance(row, row_type)]
 
     async def list_jobs(self, filter: JobFilter | None = None) -> Sequence[Job]:
-        return self._rows(Job)
+        wanted = filter or JobFilter()
+        owner = self._backend.identity.name if wanted.mine else wanted.owner
+        return [
+            job
+            for job in self._rows(Job)
+            if (owner is None or job.owner == owner)
+            and (wanted.queue is None or job.queue == wanted.queue)
+            and (not wanted.statuses or job.status in wanted.statuses)
+            and (not wanted.ids or job.id in wanted.ids)
+        ]
 
     async def get_job(self, id: str) -> Job:
         for job in self._rows(Job):
