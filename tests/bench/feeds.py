@@ -1,4 +1,4 @@
-"""Recordings of any size for the benches: a snapshot, then changes at known times.
+"""Jobs for the benches, and recordings of any number of them.
 
 The newest job is on top of the jobs pane; its name is a marker that the bench can see. The oldest jobs are far below.
 """
@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from adapters.base import Capabilities, Identity, SourceState
-from adapters.model import Delta, Job, Node, Queue, Row
+from adapters.model import Delta, Job, Node, Queue
 from adapters.replay.recording import RecordingWriter
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -20,33 +20,27 @@ REASONS = (None, "Resources", "Priority", "Dependency")
 
 
 class Feed:
-    """A recording that is being written; `at` is the second of it that is written next."""
+    """So many jobs, oldest first. In a feed that is not `live` all of them are over, so that nothing ticks."""
 
     def __init__(self, path: Path, jobs: int, *, live: bool = True) -> None:
         self.path = path
         self.jobs = jobs
         self.live = live
-        self.at = 0.0
 
-    def write(self, program: Iterator[tuple[float, tuple[Row, ...]]] | None = None) -> Path:
-        """The snapshot, then each (second, changed rows) of `program`."""
+    def write(self) -> Path:
+        """A recording of the snapshot."""
         can = Capabilities("bench 1", push=True)
-        with RecordingWriter(
-            self.path, "bench", can, Identity("ada", "user"), recorded=AT, clock=lambda: self.at
-        ) as file:
+        with RecordingWriter(self.path, "bench", can, Identity("ada", "user"), recorded=AT, clock=lambda: 0.0) as file:
             rows = (*self.snapshot(), *(Queue(f"queue-{n}", "active", 10, 5, 5) for n in range(5)), *nodes())
-            file.write(Delta(tuple(rows), reset=frozenset({"job", "queue", "node"}), snapshot=True, at=AT))
+            file.write(Delta(rows, reset=frozenset({"job", "queue", "node"}), snapshot=True, at=AT))
             file.write(SourceState("live", at=AT))
-            for second, changed in program or ():
-                self.at = second
-                file.write(Delta(changed, at=AT + timedelta(seconds=second)))
         return self.path
 
     def snapshot(self) -> Iterator[Job]:
         return (self.job(number) for number in range(1, self.jobs + 1))
 
     def job(self, number: int, **changes: object) -> Job:
-        """The job of that number. In a feed that is not `live` all of them are over, so that nothing ticks."""
+        """The job of that number, with some fields different."""
         submitted = AT - timedelta(seconds=self.jobs - number + 3600)
         state = ("running", "pending", "succeeded")[number % 3] if self.live else "succeeded"
         started = None if state == "pending" else submitted + timedelta(seconds=60)
@@ -77,27 +71,3 @@ class Feed:
 
 def nodes() -> list[Node]:
     return [Node(f"node-{n}", "busy", 16, 8, 64 * 10**9, 10**9, 0, 0, 8, None, 16, cluster="bench") for n in range(20)]
-
-
-def rounds(feed: Feed, start: float, count: int, seconds: float) -> Iterator[tuple[float, tuple[Row, ...]]]:
-    """Marker 0; then `count` rounds of 1,000 changes far below the screen, each ended by the next marker."""
-    yield start, (feed.marker("marker-0"),)
-    for number in range(1, count + 1):
-        begin = start + (number - 1) * seconds + 2
-        for part in range(10):
-            ids = range(1 + part * BATCH, 1 + (part + 1) * BATCH)
-            changed = tuple(feed.job(id, reason=f"round {number}") for id in ids)
-            yield begin + part * 0.1, changed
-        yield start + number * seconds, (feed.marker(f"marker-{number}"),)
-
-
-def storm(feed: Feed, start: float, seconds: int) -> Iterator[tuple[float, tuple[Row, ...]]]:
-    """1,000 changes a second in ten batches: ninety rows anywhere, ten on the screen; a marker before and after."""
-    yield start, (feed.marker("storm-begins"),)
-    step = max(1, feed.jobs // 1000)
-    for tick in range(seconds * 10):
-        ids = [1 + (tick * 90 + n) * step % (feed.jobs - 100) for n in range(90)]
-        seen = [feed.jobs - 2 - n for n in range(10)]
-        changed = tuple(feed.job(id, reason=f"tick {tick}") for id in (*ids, *seen))
-        yield start + 1 + tick / 10, changed
-    yield start + seconds + 2, (feed.marker("storm-ends"),)
