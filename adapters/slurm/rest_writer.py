@@ -9,7 +9,7 @@ import shlex
 from typing import Any, Literal
 from urllib.parse import quote
 
-from adapters.base import Invalid, ProtocolError, Unsupported
+from adapters.base import AdapterError, Invalid, Unsupported
 from adapters.intents import (
     CancelJob,
     Change,
@@ -105,6 +105,9 @@ class RestWriter:
         if not isinstance(step.request, HttpRequest):
             raise TypeError("a step of slurmrestd holds an HttpRequest")
         answer, error = await self._client.send(step.request)
+        if answer is not None and step.request.path.endswith("/job/submit") and answer.code == 200:
+            # 22.05 names the new job and says in `errors` that it is held: it was accepted all the same.
+            return (_submitted(self.cluster, answer, error),)
         targets: tuple[Target | None, ...] = step.targets or (None,)
         refs = [target.ref if target is not None else None for target in targets]
         if error is not None:
@@ -112,8 +115,6 @@ class RestWriter:
             message = f"{error.message} {error.hint}".strip()
             return tuple(Outcome(result, ref, message, error.code) for ref in refs)
         assert answer is not None
-        if step.request.path.endswith("/job/submit"):
-            return (_submitted(self.cluster, answer),)
         return tuple(Outcome("accepted", ref, " ".join(answer.warnings)) for ref in refs)
 
     async def close(self) -> None:
@@ -163,6 +164,8 @@ def _job_of(intent: SubmitJob, version: int) -> tuple[dict[str, Any], list[str]]
 def _modification(changes: dict[str, Any], version: int) -> dict[str, Any]:
     body: dict[str, Any] = {}
     for name, value in changes.items():
+        if name == "name" and version <= 38:
+            raise Invalid(f"slurmrestd v0.0.{version} accepts a new name and does not change it.", "Use scontrol.")
         if name == "walltime_seconds":
             body["time_limit"] = _number(values.minutes(int(value)), version)
         elif name == "priority":
@@ -174,9 +177,11 @@ def _modification(changes: dict[str, Any], version: int) -> dict[str, Any]:
     return body
 
 
-def _submitted(cluster: str, answer: Answer) -> Outcome:
+def _submitted(cluster: str, answer: Answer, error: AdapterError | None) -> Outcome:
     id = answer.body.get("job_id")
-    if not isinstance(id, int) or id < 1:
-        error = ProtocolError("slurmrestd accepted the submission and named no job.")
-        return Outcome("unknown", None, error.message, "unknown")
-    return Outcome("accepted", None, " ".join(answer.warnings), created=Ref(cluster, "job", str(id)))
+    if isinstance(id, int) and id > 0:
+        said = [error.message] if error is not None else []
+        return Outcome("accepted", None, " ".join([*said, *answer.warnings]), created=Ref(cluster, "job", str(id)))
+    if error is not None:
+        return Outcome("unknown" if error.code == "unknown" else "refused", None, error.message, error.code)
+    return Outcome("unknown", None, "slurmrestd accepted the submission and named no job.", "unknown")
