@@ -20,7 +20,7 @@ from adapters.native.token import fixed_token
 from tests.doubles.tcp_proxy import proxy_to
 
 JOBS = 1000
-DEADLINE = 60.0
+DEADLINE = 100.0
 
 
 @pytest.fixture(scope="module")
