@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from adapters.base import Forbidden, NotFound
@@ -15,8 +15,8 @@ from adapters.kubernetes.records import Raw
 from adapters.kubernetes.resources import RESOURCES
 from adapters.kubernetes.rows_nodes import node_row
 from adapters.kubernetes.rows_queues import CLUSTERQUEUE, VOLCANO
-from adapters.kubernetes.slim import items, part, text, uid_of
-from adapters.kubernetes.slim_more import slim_node, slim_pod
+from adapters.kubernetes.slim import items, part, text
+from adapters.kubernetes.slim_more import slim_clusterqueue, slim_node, slim_pod, slim_quota
 from adapters.kubernetes.world import World
 from adapters.model import Node, Ref
 from adapters.text import clean
@@ -45,7 +45,7 @@ async def observe(api: Api, details: Details, offer: Offer, refs: Sequence[Ref])
 
 async def job_target(details: Details, offer: Offer, ref: Ref) -> Target | None:
     """Raises NotFound."""
-    row = await details.job(ref.id, offer)
+    row = await details.row(ref.id, offer)
     if ref.born is not None and row.born != ref.born:
         return None
     values: dict[str, Any] = {
@@ -91,12 +91,37 @@ async def node_target(api: Api, ref: Ref) -> Target:
 
 
 async def queue_target(api: Api, offer: Offer, ref: Ref) -> Target:
-    """Raises NotFound."""
+    """A queue with its limits as a person names them, so that a new one shows. Raises NotFound."""
     raw = await read_queue(api, offer, ref.id)
     spec = part(raw, "spec")
-    values: Mapping[str, Any] = {"stop_policy": clean(text(spec, "stopPolicy"), 40)} if "stopPolicy" in spec else {}
+    values: dict[str, Any] = {}
+    if "stopPolicy" in spec:
+        values["stop_policy"] = clean(text(spec, "stopPolicy"), 40)
+    if ref.id.startswith(CLUSTERQUEUE):
+        for name, _, hard in slim_clusterqueue(raw).limits:
+            values[clean(name, 200)] = values[clean(name.rpartition(":")[2], 200)] = hard
+    elif ref.id.startswith(VOLCANO):
+        values.update({clean(str(name), 200): clean(str(hard), 80) for name, hard in part(spec, "capability").items()})
+    elif "/" not in ref.id:
+        values.update(await _namespace_limits(api, ref.id))
     state = clean(text(part(raw, "status"), "phase") or text(part(raw, "status"), "state") or "active", 40)
-    return Target(ref, state=state, label=clean(ref.id), version=None, values={"uid": uid_of(raw), **values})
+    return Target(ref, state=state, label=clean(ref.id), values=values)
+
+
+async def _namespace_limits(api: Api, namespace: str) -> dict[str, Any]:
+    """Limits of a namespace's quotas: ``quota:resource``, and ``resource`` of those without a scope."""
+    try:
+        listed = parse((await api.get(RESOURCES["resourcequotas"].path(namespace))).body)
+    except Forbidden:
+        return {}
+    found: dict[str, Any] = {}
+    for raw in items(listed, "items"):
+        quota = slim_quota(raw)
+        for resource, _, hard in quota.limits:
+            found[clean(f"{quota.key[1]}:{resource}", 200)] = clean(hard, 80)
+            if not quota.scopes:
+                found[clean(resource, 200)] = clean(hard, 80)
+    return found
 
 
 async def read_queue(api: Api, offer: Offer, name: str) -> Raw:

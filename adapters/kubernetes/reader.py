@@ -27,7 +27,7 @@ from adapters.kubernetes.loader import load
 from adapters.kubernetes.logs import LogRequest, job_log
 from adapters.kubernetes.observing import observe
 from adapters.kubernetes.reflector import Timing
-from adapters.kubernetes.resources import PRIMARY, RESOURCES, keys_for
+from adapters.kubernetes.resources import PRIMARY, RESOURCES, Resource, keys_for
 from adapters.kubernetes.rows import Memory, Rows
 from adapters.kubernetes.scope import Scope
 from adapters.kubernetes.slim import INTENT_LABEL
@@ -58,6 +58,10 @@ class KubernetesReader:
         if self._offer is None or time.monotonic() - self._offer[0] > OFFER_KEPT:
             self._offer = (time.monotonic(), await discover(self.api))
         return self._offer[1]
+
+    async def narrow(self, resource: Resource) -> tuple[str, ...]:
+        """The namespaces whose objects of this kind may be read, where the whole cluster's may not."""
+        return self._scope.of(resource) or await self._scope.narrow(resource)
 
     async def _find_offer(self) -> Offer:
         self._offer = None

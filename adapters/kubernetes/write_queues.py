@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from adapters.base import Invalid, NotFound, Unsupported
@@ -70,6 +71,8 @@ async def plan_set_queue_quota(desk: Desk, intent: Intent) -> Draft:
     for ref in wanted.refs:
         raw = await read_queue(desk.api, desk.offer, ref.id)
         target = await queue_target(desk.api, desk.offer, ref)
+        # A limit that is not there yet is told as none, so that its coming shows when the target is read again.
+        target = replace(target, values={**dict.fromkeys(wanted.limits), **target.values})
         if ref.id.startswith(CLUSTERQUEUE):
             await desk.must_be_allowed(Right("patch", KUEUE_GROUP, "clusterqueues"))
             _nominal_quota(desk, draft, target, raw, wanted.limits)

@@ -513,3 +513,22 @@ def test_names_are_always_taken() -> None:
 
 def test_the_recorded_job_is_a_manifest() -> None:
     assert read_manifest(body("create-job"))["metadata"]["name"] == "w-job"
+
+
+async def test_what_was_written_shows_when_the_targets_are_read_again(double: KubeDouble, opened: Opened) -> None:
+    double.kinds = [*CORE, *KUEUE, *VOLCANO]
+    fill(double)
+    reader, writer = opened()
+    for name, limits in (
+        ("team-a", {"pods": 61, "secrets": 3}),
+        ("clusterqueue:gpu-cq", {"nvidia.com/gpu": 16}),
+        ("volcano:research", {"cpu": 10}),
+    ):
+        plan = await writer.plan(SetQueueQuota(cluster=KUBE, refs=(ref(name, "queue"),), limits=limits))
+        (target,) = plan.targets
+        for step in plan.steps:
+            assert (await writer.send(step))[0].result == "accepted"
+        (now,) = (await reader.observe([target.ref])).values()
+        assert now is not None
+        assert {limit: now.values[limit] for limit in limits} == {limit: str(value) for limit, value in limits.items()}
+        assert all(target.values[limit] != now.values[limit] for limit in limits)
