@@ -50,6 +50,7 @@ class Store:
         self._clock = clock
         self._tables: dict[Key, _Table] = {}
         self._cursors: WeakSet[Cursor] = WeakSet()
+        self._awake: tuple[Cursor, ...] = ()  # all of them, while a batch is applied: a WeakSet is slow to walk
         self._revisions: dict[Ref, int] = {}
         self._gone = Tombstones(keep_gone)
         self._marks = Marks()
@@ -139,6 +140,7 @@ class Store:
     def apply(self, cluster: str, delta: Delta) -> None:
         """Take over one batch of a watch: begin or end a snapshot, upsert, remove, sweep what a snapshot left out."""
         now = self.now()
+        self._awake = tuple(self._cursors)
         kinds: set[Kind] = set(delta.reset)
         for kind in delta.reset:
             self._table(cluster, kind).seen = set()
@@ -153,6 +155,7 @@ class Store:
             table = self._table(cluster, kind)
             table.state = replace(table.state, at=now)
         self._gone.evict(now)
+        self._awake = ()
         self._moved()
 
     def note(self, cluster: str, state: SourceState) -> None:
@@ -208,7 +211,7 @@ class Store:
         table.refs[id] = ref
         table.rows[ref] = row
         self._gone.revive(ref)
-        for cursor in self._cursors:
+        for cursor in self._awake or self._cursors:
             cursor.came(ref)
         self._marks.settle(ref, row)
         return kind
@@ -243,13 +246,13 @@ class Store:
     def _left(self, ref: Ref, row: Row) -> None:
         self._revisions.pop(ref, None)
         self._marks.drop(ref)
-        for cursor in self._cursors:
+        for cursor in self._awake or self._cursors:
             cursor.went(ref, row)
 
     def _changed(self, ref: Ref, old: Row, new: Row) -> None:
         self._revisions[ref] = self._revisions.get(ref, 0) + 1
         self._marks.settle(ref, new)
-        for cursor in self._cursors:
+        for cursor in self._awake or self._cursors:
             cursor.changed(ref, old)
 
     def _touched(self, ref: Ref, row: Row | None) -> None:
