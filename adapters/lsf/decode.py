@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from adapters.base import ProtocolError
 from adapters.lsf.tables import DELIMITER, Record, Table
@@ -23,13 +24,35 @@ _DECODER = json.JSONDecoder(strict=False)  # some versions leave control charact
 BANNER_LINES = 20
 
 
+class Sink(Protocol):
+    """Takes records one by one, so that those of a large answer are never all in memory."""
+
+    def begin(self) -> None:
+        """Forget what was taken: the answer is read anew, in another form."""
+        ...
+
+    def take(self, record: Record) -> None: ...
+
+
 @dataclass(slots=True)
 class Rows:
-    """What an answer holds: records, LSF's complaints about single ids, and the lines around it."""
+    """What an answer holds: records, LSF's complaints about single ids, and the lines around it.
+
+    With a `sink` the records go there instead. `count` says how many there were.
+    """
 
     records: list[Record] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
     banner: list[str] = field(default_factory=list)
+    sink: Sink | None = None
+    count: int = 0
+
+    def add(self, record: Record) -> None:
+        self.count += 1
+        if self.sink is None:
+            self.records.append(record)
+        else:
+            self.sink.take(record)
 
     def note(self, line: str) -> None:
         """Keep a line that is no data."""
@@ -55,7 +78,13 @@ def broken(table: Table, what: str, line: str = "") -> Undecodable:
     )
 
 
-def read_json(text: str, table: Table) -> Rows:
+def _begun(sink: Sink | None) -> Rows:
+    if sink is not None:
+        sink.begin()
+    return Rows(sink=sink)
+
+
+def read_json(text: str, table: Table, sink: Sink | None = None) -> Rows:
     """Tier A. Decodes one record after the other, so that a large answer never holds the interpreter for long.
 
     Raises ProtocolError for anything that is not the whole of a JSON answer.
@@ -64,7 +93,7 @@ def read_json(text: str, table: Table) -> Rows:
     start = _RECORDS.search(text, head.end()) if head else None
     if head is None or start is None:
         raise broken(table, "no JSON records", text[:200])
-    rows = Rows()
+    rows = _begun(sink)
     for line in text[: head.start()].splitlines():
         rows.note(line)
     end = _read_records(text, start.end(), table, rows)
@@ -82,7 +111,7 @@ def _read_records(text: str, position: int, table: Table, rows: Rows) -> int:
         position += 1
     if text[position : position + 1] == "]":
         return position + 1
-    decode, between, append = _DECODER.raw_decode, _BETWEEN.match, rows.records.append
+    decode, between, add = _DECODER.raw_decode, _BETWEEN.match, rows.add
     while True:
         try:
             record, position = decode(text, position)
@@ -94,7 +123,7 @@ def _read_records(text: str, position: int, table: Table, rows: Rows) -> int:
         if "ERROR" in record:
             rows.complaints.append(str(record["ERROR"]))
         else:
-            append(_plain(record))
+            add(_plain(record))
         position = step.end()
         if step[1] == "]":
             return position
@@ -110,10 +139,12 @@ def _plain(record: Record) -> Record:
     return record
 
 
-def read_delimited(text: str, table: Table, columns: Sequence[str], delimiter: str = DELIMITER) -> Rows:
+def read_delimited(
+    text: str, table: Table, columns: Sequence[str], delimiter: str = DELIMITER, sink: Sink | None = None
+) -> Rows:
     """Tier B. `columns` as they were asked for; the last one may hold the delimiter."""
     names = [name.upper() for name in columns]
-    rows, lines = Rows(), _lines(text)
+    rows, lines = _begun(sink), _lines(text)
     for line in lines:
         if [cell.strip().upper() for cell in line.split(delimiter)] == names:
             break
@@ -133,17 +164,25 @@ def read_headless(text: str, table: Table, columns: Sequence[str], delimiter: st
 def _read_rows(lines: Iterator[str], table: Table, names: list[str], delimiter: str, rows: Rows) -> Rows:
     splits = len(names) - 1
     last = names[-1] if table.last and names[-1].lower() == table.last.lower() else None
+    holds = table.checker(names)
     for line in lines:
         cells = line.split(delimiter, splits)
         if len(cells) <= splits or (last is None and delimiter in cells[-1]):
             rows.note(line)
             continue
-        record = {name: "" if (cell := raw.strip()) == "-" else cell for name, raw in zip(names, cells, strict=True)}
-        if table.holds(record):
-            rows.records.append(record)
+        # Spelt out here, not `_cell`: this runs two million times for a large cluster.
+        record = dict(zip(names, ["" if cell == "-" else cell for cell in map(str.strip, cells)], strict=True))
+        if holds(record):
+            rows.add(record)
         else:
             rows.note(line)
     return rows
+
+
+def _cell(raw: str) -> str:
+    """A value without its padding; ``-`` is none."""
+    cell = raw.strip()
+    return "" if cell == "-" else cell
 
 
 def read_table(text: str, table: Table) -> Rows:
@@ -162,10 +201,11 @@ def read_table(text: str, table: Table) -> Rows:
         if rows.banner:
             raise broken(table, "no header line", rows.banner[0])
         return rows
+    holds = table.checker(names)
     for line in lines:
         record = _table_record(line, names, table)
-        if record is not None and table.holds(record):
-            rows.records.append(record)
+        if record is not None and holds(record):
+            rows.add(record)
         else:
             rows.note(line)
     return rows
@@ -179,7 +219,7 @@ def _table_record(line: str, names: list[str], table: Table) -> Record | None:
     if len(cells) == len(names) - 1 and "IT" in names and "TMP" in names and len(cells) > 2:
         cells = _unglue(cells, names.index("IT"))
     cells += [""] * (len(names) - len(cells))
-    return {name: "" if cell == "-" else cell.strip() for name, cell in zip(names, cells, strict=True)}
+    return dict(zip(names, [_cell(cell) for cell in cells], strict=True))
 
 
 def _unglue(cells: list[str], at: int) -> list[str]:

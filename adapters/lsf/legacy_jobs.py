@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from adapters.lsf.decode import Rows, broken
+from adapters.lsf.decode import Rows, Sink, broken
 from adapters.lsf.tables import JOBS, Record
 
 _TITLES = ("JOBID", "USER", "STAT", "QUEUE", "FROM_HOST", "EXEC_HOST", "JOB_NAME", "SUBMIT_TIME")
@@ -21,25 +21,30 @@ _MORE_HOSTS = re.compile(r"^\s{30,}(\S+)\s*$")
 _NOT_DISPATCHED = frozenset({"PEND", "PSUSP", "WAIT"})
 
 
-def read_jobs(text: str) -> Rows:
+def read_jobs(text: str, sink: Sink | None = None) -> Rows:
     """Records with JOBID, USER, STAT, QUEUE, FROM_HOST, EXEC_HOST, JOB_NAME, SUBMIT_TIME.
 
     Raises Undecodable where there is text but no header.
     """
-    rows, headed = Rows(), False
+    if sink is not None:
+        sink.begin()
+    rows, headed = Rows(sink=sink), False
+    waiting: Record | None = None  # lines with further hosts may follow it
     for line in text.split("\n"):
         if not headed:
             headed = tuple(line.split()[:8]) == _TITLES
             if not headed:
                 rows.note(line)
-            continue
-        if match := _ROW.match(line):
-            rows.records.append(_record(match))
-        elif rows.records and (more := _MORE_HOSTS.match(line)):
-            hosts = rows.records[-1]
-            hosts["EXEC_HOST"] = f"{hosts['EXEC_HOST']}:{more[1]}"
+        elif match := _ROW.match(line):
+            if waiting is not None:
+                rows.add(waiting)
+            waiting = _record(match)
+        elif waiting is not None and (more := _MORE_HOSTS.match(line)):
+            waiting["EXEC_HOST"] = f"{waiting['EXEC_HOST']}:{more[1]}"
         else:
             rows.note(line)
+    if waiting is not None:
+        rows.add(waiting)
     if not headed and rows.banner:
         raise broken(JOBS, "no header line", rows.banner[0])
     return rows

@@ -18,7 +18,8 @@ from datetime import UTC, datetime
 
 from adapters.base import Unavailable
 from adapters.command import Finished, find_program, run_read, run_write
-from adapters.lsf.decode import BANNER_LINES, Rows, Undecodable, read_delimited, read_json, read_table, text_of
+from adapters.lsf.collector import no_collections
+from adapters.lsf.decode import BANNER_LINES, Rows, Sink, Undecodable, read_delimited, read_json, read_table, text_of
 from adapters.lsf.failures import BUSY, SILENT, first_line, read_failed, refusal, refused_field, says_nothing_found
 from adapters.lsf.legacy_jobs import read_jobs
 from adapters.lsf.options import Options, Pause, environment_for_lsf
@@ -42,6 +43,8 @@ from adapters.text import clean
 
 _NO_FORMATS = re.compile(r"option -- '?-?o\b", re.IGNORECASE)
 _ABOUT_FIELDS = re.compile(r"field|format string", re.IGNORECASE)
+BIG_ANSWER = 2 * 1024 * 1024
+"""Bytes from which on an answer is read without the garbage collector looking in between."""
 LIM_COMMANDS = frozenset({"lsid", "lsload", "lshosts", "lsinfo"})
 """Answered by LIM, also while mbatchd is down."""
 
@@ -106,7 +109,7 @@ class Session:
             self.pause.clear()
             return
         line = next(line for line in said.splitlines() if match[0] in line)
-        if done.rc != 0 and not done.stdout.strip():
+        if done.rc != 0 and _blank(done.stdout):
             raise self._held(f"{done.argv[0]}: {clean(line.strip(), 200)}")
         self.pause.hold(clean(line.strip(), 200))
 
@@ -118,8 +121,8 @@ class Session:
             details={"retry_after": seconds},
         )
 
-    async def table(self, table: Table, selection: Sequence[str] = ()) -> Rows:
-        """All rows of a table in the best form this LSF knows; an empty result is an answer.
+    async def table(self, table: Table, selection: Sequence[str] = (), sink: Sink | None = None) -> Rows:
+        """All rows of a table in the best form this LSF knows, in `sink` if there is one; none is an answer too.
 
         Complaints name ids that LSF does not know. Raises what `run` raises, and what LSF's own words stand for.
         """
@@ -127,38 +130,40 @@ class Session:
         while True:
             done = await self.run([*dialect.argv(), *selection])
             try:
-                rows = await self._rows(dialect.tier, dialect, done)
+                rows = await self._rows(dialect.tier, dialect, done, sink)
             except Undecodable as error:
                 if dialect.tier != "A":
                     raise
-                return await self._fall_back(dialect, selection, error)
+                return await self._fall_back(dialect, selection, sink, error)
             if rows is not None:
                 # "No job found" may come before LSF has looked at the fields.
-                dialect.settled = dialect.settled or bool(rows.records)
+                dialect.settled = dialect.settled or bool(rows.count)
                 self.banner.extend(clean(line, 200) for line in rows.banner)
                 return rows
             await self._simplify(dialect, selection, done)
 
-    async def _rows(self, tier: Tier, dialect: Dialect, done: Finished) -> Rows | None:
+    async def _rows(self, tier: Tier, dialect: Dialect, done: Finished, sink: Sink | None = None) -> Rows | None:
         """The rows of an answer, or None where LSF does not know this form of asking."""
         table, told = dialect.table, text_of(done.stderr)
-        if not done.stdout.strip() or (tier == "A" and b'"RECORDS"' not in done.stdout):
+        if _blank(done.stdout) or (tier == "A" and b'"RECORDS"' not in done.stdout):
             if says_nothing_found(done.stdout, done.stderr) or (done.rc == 0 and not told.strip()):
                 return Rows(complaints=told.splitlines())
             if tier != "C" and refusal(done.stdout, done.stderr) is not None:
                 return None
-            if done.rc == 0 and done.stdout.strip() and tier == "A":
+            if done.rc == 0 and not _blank(done.stdout) and tier == "A":
                 return None if not dialect.settled else await asyncio.to_thread(read_json, text_of(done.stdout), table)
             raise read_failed(table.command, done.rc, done.stdout, done.stderr)
-        rows = await asyncio.to_thread(_decode, tier, dialect, done.stdout)
+        rows = await asyncio.to_thread(_decode, tier, dialect, done.stdout, sink)
         rows.complaints.extend(line for line in told.splitlines() if line.strip())
         return rows
 
-    async def _fall_back(self, dialect: Dialect, selection: Sequence[str], error: Undecodable) -> Rows:
+    async def _fall_back(
+        self, dialect: Dialect, selection: Sequence[str], sink: Sink | None, error: Undecodable
+    ) -> Rows:
         """This one time in the next tier that this LSF has: its JSON is broken now, not for ever."""
         for tier in ("B", "C"):
             done = await self.run([*dialect.argv(tier), *selection])
-            rows = await self._rows(tier, dialect, done)
+            rows = await self._rows(tier, dialect, done, sink)
             if rows is not None:
                 rows.note(f"read in tier {tier} this time: {error.message}")
                 self.banner.extend(clean(line, 200) for line in rows.banner)
@@ -213,7 +218,7 @@ class Session:
     async def text(self, argv: Sequence[str]) -> str:
         """The text of a long form (``bjobs -l``). Raises NotFound and the rest of what LSF's words stand for."""
         done = await self.run(argv)
-        if not done.stdout.strip():
+        if _blank(done.stdout):
             raise read_failed(argv[0], done.rc, done.stdout, done.stderr)
         return text_of(done.stdout)
 
@@ -228,16 +233,28 @@ class Session:
         self.wrote.set()
 
 
+def _blank(data: bytes) -> bool:
+    """True for nothing but white space; does not copy a large answer."""
+    return not data or data.isspace()
+
+
 def _halves(names: tuple[str, ...]) -> list[tuple[str, ...]]:
     middle = len(names) // 2
     return [part for part in (names[:middle], names[middle:]) if part]
 
 
-def _decode(tier: Tier, dialect: Dialect, stdout: bytes) -> Rows:
+def _decode(tier: Tier, dialect: Dialect, stdout: bytes, sink: Sink | None) -> Rows:
     """Runs in a thread: a large answer takes seconds to read."""
+    if len(stdout) < BIG_ANSWER:
+        return _decoded(tier, dialect, stdout, sink)
+    with no_collections():
+        return _decoded(tier, dialect, stdout, sink)
+
+
+def _decoded(tier: Tier, dialect: Dialect, stdout: bytes, sink: Sink | None) -> Rows:
     text, table = text_of(stdout), dialect.table
     if tier == "A":
-        return read_json(text, table)
+        return read_json(text, table, sink)
     if tier == "B":
-        return read_delimited(text, table, dialect.columns())
-    return read_jobs(text) if table.command == "bjobs" else read_table(text, table)
+        return read_delimited(text, table, dialect.columns(), sink=sink)
+    return read_jobs(text, sink) if table.command == "bjobs" else read_table(text, table)

@@ -8,7 +8,7 @@ fix pack does not know makes the whole command fail, so a refused field is dropp
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
@@ -50,13 +50,25 @@ class Table:
     shape: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)
 
-    def holds(self, record: Record) -> bool:
-        """True if this is a row of the table and not a line of noise that fell between its columns."""
-        if not record.get(self.key):
-            return False
-        if any(not pattern.match(record.get(name, "")) for name, pattern in self.shape.items()):
-            return False
-        return all(_NUMERIC.match(record[name]) for name in self.numeric & record.keys())
+    def checker(self, names: Sequence[str]) -> Callable[[Record], bool]:
+        """What tells a row with these fields from a line of noise that fell between its columns."""
+        key = self.key
+        shape = [(name, pattern.match) for name, pattern in self.shape.items()]
+        numeric = [name for name in names if name in self.numeric]
+
+        def holds(record: Record) -> bool:
+            if not record.get(key):
+                return False
+            for name, match in shape:
+                if not match(record.get(name, "")):
+                    return False
+            for name in numeric:
+                value = record[name]
+                if value and not value.isdigit() and not _NUMERIC.match(value):
+                    return False
+            return True
+
+        return holds
 
 
 JOBS: Final = Table(

@@ -29,7 +29,7 @@ _SLACK: Final = timedelta(days=1)
 
 
 class Clock:
-    """Reads LSF's times as seen at one moment; remembers what it has read, for rows repeat their times.
+    """Reads LSF's times as seen at one moment.
 
     Args:
         now: an aware time, to find the year of times that have none.
@@ -39,7 +39,6 @@ class Clock:
     def __init__(self, now: datetime, zone: tzinfo | None = None) -> None:
         self.zone = zone
         self.now = now.astimezone(zone)
-        self._seen: dict[tuple[str, bool], datetime | None] = {}
 
     def read(self, text: str | None, *, ahead: bool = False) -> datetime | None:
         """The UTC time, or None where there is none or it cannot be read.
@@ -49,12 +48,6 @@ class Clock:
         """
         if text is None or len(text) < 8:
             return None
-        key = (text, ahead)
-        if key not in self._seen:
-            self._seen[key] = self._read(text, ahead)
-        return self._seen[key]
-
-    def _read(self, text: str, ahead: bool) -> datetime | None:
         value, _ = without_mark(text)
         if match := _NAMED.match(value):
             month, year = _MONTHS.get(match[1], 0), match[6]

@@ -30,11 +30,16 @@ def own_selection(session: Session) -> list[str]:
     return ["-a", "-u", session.user] if session.options.user else ["-a"]
 
 
+async def jobs_by_id(session: Session, selection: Sequence[str], without: str | None = None) -> dict[str, Job]:
+    """Jobs of one bjobs call, made in a thread while the answer is decoded; those of owner `without` left out."""
+    rows = JobRows(session.cluster, session.now(), session.options.zone, without=without)
+    await session.table(JOBS, selection, rows)
+    return rows.jobs
+
+
 async def read_jobs(session: Session, selection: Sequence[str]) -> list[Job]:
-    """Jobs of one bjobs call, made in a thread."""
-    found = await session.table(JOBS, selection)
-    rows = JobRows(session.cluster, session.now(), session.options.zone)
-    return await asyncio.to_thread(rows.make, found.records)
+    """The same as a list."""
+    return list((await jobs_by_id(session, selection)).values())
 
 
 class LsfWatch:
@@ -111,11 +116,9 @@ class LsfWatch:
             raise self._held_back()
         with session.polled(self._jobs_cost(interest)):
             all_due = self._others_due(interest)
-            own = await read_jobs(session, own_selection(session))
-            self._own = {job.id: job for job in own}
+            self._own = await jobs_by_id(session, own_selection(session))
             if all_due:
-                everybody = await read_jobs(session, ["-u", "all"])
-                self._others = {job.id: job for job in everybody if job.owner != session.user}
+                self._others = await jobs_by_id(session, ["-u", "all"], without=session.user)
                 self._others_at = session.clock()
         self._loaded.add("job")
         return Fetched(self._job_rows(interest), session.now(), self._note())
