@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adapters.base import AdapterError, ProtocolError
+from adapters.base import AdapterError, Forbidden, ProtocolError
 from adapters.kubernetes.client import Api
 from adapters.kubernetes.resources import OPTIONAL_GROUPS, RESOURCES, Resource
 from adapters.kubernetes.slim import items, part, text
@@ -49,7 +49,11 @@ def parse(body: bytes) -> Mapping[str, Any]:
 
 async def discover(api: Api) -> Offer:
     """Version and groups. Raises AdapterError where the groups cannot be read at all."""
-    groups = parse((await api.get("/apis")).body)
+    try:
+        groups = parse((await api.get("/apis")).body)
+    except Forbidden:
+        # Somebody who may not even see what there is: the built-in kinds are there all the same.
+        groups = {}
     listed = {text(group, "name"): group for group in items(groups, "groups")}
     kinds = {key: resource for key, resource in RESOURCES.items() if resource.group not in OPTIONAL_GROUPS}
     for name in OPTIONAL_GROUPS:

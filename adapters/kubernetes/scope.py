@@ -22,6 +22,8 @@ KEPT = 300.0
 """Seconds until the whole cluster is tried again."""
 MOST_NAMESPACES = 200
 """A person with many namespaces is served the first so many of them, and told so."""
+AT_ONCE = 8
+"""Reviews asked for side by side."""
 RULES_PATH = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
 
 
@@ -34,6 +36,7 @@ class Scope:
         self._found: dict[str, tuple[float, tuple[str, ...]]] = {}
         self._names: tuple[float, tuple[str, ...]] | None = None
         self._lock = asyncio.Lock()
+        self._gate = asyncio.Semaphore(AT_ONCE)
 
     def of(self, resource: Resource) -> tuple[str, ...] | None:
         """What is known now; None means that the whole cluster is to be tried."""
@@ -82,9 +85,10 @@ class Scope:
         }
         body = json.dumps(review).encode()
         try:
-            answer = await self._api.ask(
-                "POST", self._api.prefix + RULES_PATH, {"content-type": "application/json"}, body
-            )
+            async with self._gate:
+                answer = await self._api.ask(
+                    "POST", self._api.prefix + RULES_PATH, {"content-type": "application/json"}, body
+                )
             rules = items(part(parse(answer.body), "status"), "resourceRules")
         except AdapterError:
             return False

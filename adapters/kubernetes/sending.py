@@ -11,7 +11,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adapters.base import AdapterError, Conflict, NotFound, Unreachable
 from adapters.intents import HttpRequest, Outcome, Step
@@ -157,14 +157,25 @@ class Sender:
 
     async def dry_run(self, request: HttpRequest) -> tuple[AdapterError | None, tuple[str, ...]]:
         """Have the server check a request without effect: its refusal, if any, and its warnings."""
-        path = f"{request.path}{'&' if '?' in request.path else '?'}dryRun=All"
+        tried = without_effect(request)
         try:
-            answer = await self._api.ask(request.method, path, dict(request.headers), request.body)
+            answer = await self._api.ask(tried.method, tried.path, dict(tried.headers), tried.body)
         except AdapterError as error:
             return error, ()
         if answer.ok:
             return None, answer.warnings
         return error_of(answer.status, answer.headers, answer.body), answer.warnings
+
+
+def without_effect(request: HttpRequest) -> HttpRequest:
+    """The same request as a dry run.
+
+    A DELETE with a body takes its options from the body alone: the API server ignores its query, and would delete.
+    """
+    if request.method == "DELETE" and request.body:
+        options = {**json.loads(request.body), "dryRun": ["All"]}
+        return replace(request, body=json.dumps(options).encode())
+    return replace(request, path=f"{request.path}{'&' if '?' in request.path else '?'}dryRun=All")
 
 
 def _is_eviction(request: HttpRequest) -> bool:

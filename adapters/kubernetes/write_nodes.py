@@ -44,7 +44,7 @@ def sort_pods(pods: list[Raw]) -> Sorted:
     for raw in pods:
         pod = slim_pod(raw)
         name = f"{pod.key[0]}/{pod.key[1]}"
-        if pod.over or pod.mirror:
+        if pod.over or pod.mirror or pod.deleted is not None:
             continue
         if pod.controller_kind == "DaemonSet":
             found.daemons.append(name)

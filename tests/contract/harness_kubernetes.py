@@ -81,6 +81,7 @@ def reset(double: KubeDouble) -> None:
 
 
 def _write(method: str, path: str) -> bool:
+    """Requests that may change something, as far as method and path tell: not asked while a plan is made."""
     return method not in ("GET", "HEAD") and "dryRun=" not in path and "reviews" not in path
 
 

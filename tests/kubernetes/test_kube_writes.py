@@ -532,3 +532,23 @@ async def test_what_was_written_shows_when_the_targets_are_read_again(double: Ku
         assert now is not None
         assert {limit: now.values[limit] for limit in limits} == {limit: str(value) for limit, value in limits.items()}
         assert all(target.values[limit] != now.values[limit] for limit in limits)
+
+
+async def test_planning_a_deletion_deletes_nothing(double: KubeDouble, opened: Opened) -> None:
+    """A DELETE takes its options from its body: a dry run in the query alone would delete."""
+    held = double.put("jobs", job("a"))
+    _, writer = opened()
+    plan = await writer.plan(CancelJob(cluster=KUBE, refs=(ref("team-a/a"),)))
+    assert plan.dry_run == "The server accepted 1 of 1 requests in a dry run."
+    assert double.store.get(double.served("jobs"), "team-a", "a") is not None and double.mutations == []
+    (tried,) = [request for request in double.requests if request.method == "DELETE"]
+    assert json.loads(tried.body or b"")["dryRun"] == ["All"]
+    assert json.loads(tried.body or b"")["preconditions"] == {"uid": held["metadata"]["uid"]}
+    assert "dryRun" not in sent(plan)
+
+
+async def test_a_person_who_may_not_see_what_there_is(double: KubeDouble, opened: Opened) -> None:
+    fill(double)
+    double.faults.append(Fault(lambda _, path: path == "/apis", code=403, body=answer_bytes("err-403-viewer-cordon")))
+    reader, _ = opened("editor")
+    assert len(await reader.list_jobs()) > 30

@@ -56,7 +56,15 @@ class Asked:
 
     @property
     def dry(self) -> bool:
-        return "dryRun" in self.query or b'"dryRun"' in self.body
+        return is_dry(self.method, self.body, "dryRun" in self.query)
+
+
+def is_dry(method: str, body: bytes | None, in_query: bool) -> bool:
+    """Whether a request is a dry run. As in the real server, the options of a DELETE are those of its body where it
+    has one, and its query is ignored then."""
+    if method == "DELETE" and body:
+        return b'"dryRun"' in body
+    return in_query
 
 
 class Routes:
@@ -318,9 +326,9 @@ class Routes:
 
 def is_mutation(seen: HttpRequest) -> bool:
     """Whether a request may change something: no dry run, no review."""
-    if seen.method in ("GET", "HEAD"):
+    if seen.method in ("GET", "HEAD") or "reviews" in seen.path.partition("?")[0].rpartition("/")[2]:
         return False
-    return "dryRun=" not in seen.path and "reviews" not in seen.path.partition("?")[0].rpartition("/")[2]
+    return not is_dry(seen.method, seen.body, "dryRun=" in seen.path)
 
 
 def _bare(served: Served, obj: Obj) -> Obj:
