@@ -96,6 +96,7 @@ def _kubernetes(name: str, profile: Profile) -> tuple[Reader, Writer]:
         templates={template: str(file) for template, file in settings.templates.items()},
         propagation=settings.propagation,
         evict=settings.evict,
+        owner=settings.owner,
     )
 
 

@@ -26,6 +26,7 @@ def open_kubernetes(
     templates: Mapping[str, str] | None = None,
     propagation: str = "Background",
     evict: bool = True,
+    owner: str | None = None,
     write_timeout: float | None = None,
     timing: Any = None,
     patience: Any = None,
@@ -42,6 +43,7 @@ def open_kubernetes(
         template: the name, among `templates` (name -> path of a Job manifest), that submissions begin with.
         propagation: ``Background`` or ``Foreground``: whether a cancelled job goes before or after its pods.
         evict: False makes a drain a mere cordon.
+        owner: the person that "mine" means, where it is not the account that signs in (a service account).
         write_timeout: seconds to wait for the answer to a write.
         timing, patience: `reflector.Timing` and `sending.Patience`, for tests.
 
@@ -57,7 +59,7 @@ def open_kubernetes(
     if propagation not in ("Background", "Foreground"):
         raise Invalid(f"propagation must be Background or Foreground, not {propagation!r}.", "Correct the profile.")
     api = Api(lambda: find(context, namespace, kubeconfig), write_timeout=write_timeout or WRITE_TIMEOUT)
-    reader = KubernetesReader(cluster, api, namespaces, timing)
+    reader = KubernetesReader(cluster, api, namespaces, timing, owner)
     defaults = Defaults(api.config.namespace, image, template, dict(templates or {}))
     writer = KubernetesWriter(reader, defaults, propagation=propagation, evict=evict, patience=patience)
     return reader, writer

@@ -42,7 +42,14 @@ OFFER_KEPT = 30.0
 class KubernetesReader:
     """Reads by lists and single objects; `watch` follows by reflectors of its own."""
 
-    def __init__(self, cluster: str, api: Api, namespaces: Sequence[str] = (), timing: Timing | None = None) -> None:
+    def __init__(
+        self,
+        cluster: str,
+        api: Api,
+        namespaces: Sequence[str] = (),
+        timing: Timing | None = None,
+        owner: str | None = None,
+    ) -> None:
         self.cluster = cluster
         self.api = api
         self.access = Access(api)
@@ -51,7 +58,8 @@ class KubernetesReader:
         self._scope = Scope(api, namespaces)
         self._timing = timing
         self._offer: tuple[float, Offer] | None = None
-        self._me: str | None = None
+        self._me = owner
+        self._owner = owner
 
     async def offer(self) -> Offer:
         """What the server has, remembered for half a minute. Raises AdapterError."""
@@ -142,14 +150,14 @@ class KubernetesReader:
         return kept[: wanted.limit]
 
     async def me(self) -> str:
-        """Our name to the server. Raises AdapterError."""
+        """The person that "mine" means: the profile's owner, or our name to the server. Raises AdapterError."""
         if self._me is None:
             self._me = (await whoami(self.api))[0]
         return self._me
 
     async def whoami(self) -> Identity:
         name, groups = await whoami(self.api)
-        self._me = name
+        self._me = self._owner or name
         refused = await self.access.why_not(Right("patch", "", "nodes"))
         return Identity(name, role=", ".join(groups) or None, operator=refused is None, permissions=frozenset(groups))
 

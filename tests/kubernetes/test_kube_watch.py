@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.base import Interest, InterestCell, SourceState
+from adapters.base import HistoryFilter, Interest, InterestCell, JobFilter, SourceState
 from adapters.kubernetes import discovery, states
 from adapters.kubernetes import supervisor as supervising
 from adapters.kubernetes.rows import Memory
@@ -255,3 +255,41 @@ async def test_the_recorded_quota_change_reaches_the_queue(double: KubeDouble, o
             double.served("resourcequotas"), "team-a", "compute", lambda obj: obj["spec"]["hard"].update(pods="70")
         )
         await until(lambda: "24/70" in str(mirror.of("queue")["team-a"].extensions), "the new limit")
+
+
+async def test_mine_are_those_of_the_profiles_owner(double: KubeDouble, opened: Opened) -> None:
+    double.put("jobs", job("hers", labels={"user": "ann"}))
+    double.put("jobs", job("other"))
+    reader = opened.reader("viewer", owner="ann")
+    assert [row.id for row in await reader.list_jobs(JobFilter(mine=True))] == ["team-a/hers"]
+    assert (await reader.whoami()).name == "vera" and await reader.me() == "ann"
+
+
+async def test_elements_of_an_indexed_job_come_when_they_are_asked_for(double: KubeDouble, opened: Opened) -> None:
+    fill(double)
+    reader = opened.reader()
+    found = await reader.list_jobs(JobFilter(ids=("team-a/idx-failsome",)))
+    assert [row.array.index for row in found if row.array and row.array.index is not None] == [0, 1, 2, 3]
+    assert {row.array.id for row in found if row.array} == {"team-a/idx-failsome"}
+    element = await reader.get_job(found[1].id)
+    assert element.status == "failed" and element.exit_code == 1
+
+
+async def test_history_is_what_the_cluster_still_has(double: KubeDouble, opened: Opened) -> None:
+    fill(double)
+    reader = opened.reader()
+    rows = await reader.history(HistoryFilter(since=datetime(2026, 11, 30, 1, 26, tzinfo=UTC)))
+    assert rows and all(row.finished and row.end_time is not None for row in rows)
+    assert all(row.end_time >= datetime(2026, 11, 30, 1, 26, tzinfo=UTC) for row in rows if row.end_time)
+    assert await reader.history(HistoryFilter(until=datetime(2020, 1, 1, tzinfo=UTC))) == []
+
+
+async def test_a_detail_has_pods_events_and_labels(double: KubeDouble, opened: Opened) -> None:
+    fill(double)
+    for event in body("list-events-of-one-job")["items"]:
+        double.put("events", event)
+    row = await opened.reader("editor").get_job("run-gpu")
+    assert row.id == "team-a/run-gpu" and row.extensions["labels"]["user"] == "eddy"
+    assert any("exceeded quota" in event for event in row.extensions["events"])
+    pods = (await opened.reader("editor").get_job("team-a/idx-array")).extensions["pod_list"]
+    assert len(pods) == 6 and all("Succeeded" in pod for pod in pods)
