@@ -9,6 +9,7 @@ The rules, each for a failure that was seen (docs/kubernetes.md tells them at le
   reconnection from the last whole event. Silence beyond the time between bookmarks is a dead link; silence twice in a
   row is a new list, as the version itself may be one that the server has never heard of.
 - Failures back off with jitter, and Retry-After is obeyed.
+- Whoever may list but not watch gets a list every half minute, and the pane says that it polls.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Timing:
     first_delay: float = 0.5
     longest_delay: float = 30.0
     refused: float = 60.0
+    poll: float = 30.0
 
 
 class Sink(Protocol):
@@ -91,6 +93,7 @@ class Reflector:
         self._failures = 0
         self._silences = 0
         self._streaming = True
+        self._polling = False
 
     async def run(self) -> None:
         """Follow for ever. Raises Forbidden where the whole cluster may not be listed (the caller narrows), and
@@ -101,6 +104,9 @@ class Reflector:
             try:
                 await self._follow()
             except (Forbidden, MissingGroup) as error:
+                if not self._polling and " cannot watch " in error.message:
+                    self._polling, self._version = True, ""
+                    continue
                 if self.namespace is None:
                     raise
                 await self._pause(error, self._timing.refused)
@@ -121,7 +127,7 @@ class Reflector:
                 await self._pause(error, self._delay(error))
             else:
                 # The server closes every watch sooner or later; one that ends at once again and again is not healthy.
-                if time.monotonic() - began < 1.0:
+                if not self._polling and time.monotonic() - began < 1.0:
                     self._failures += 1
                     await self._sleep(self._delay() if self._failures > 1 else 0.0)
 
@@ -141,6 +147,10 @@ class Reflector:
 
     async def _follow(self) -> None:
         """One list, if there is no version to go on from, and one watch."""
+        if self._polling:
+            await self._list()
+            await self._sleep(self._timing.poll)
+            return
         if not self._version and not self._streaming:
             await self._list()
         if self._version:
@@ -167,7 +177,8 @@ class Reflector:
         self._live()
 
     def _live(self) -> None:
-        self._tell("live")
+        self._failures = 0 if self._polling else self._failures
+        self._tell("polling" if self._polling else "live")
 
     async def _watch(self, start: Mapping[str, str], initial: set[Key] | None) -> None:
         """One stream. `initial` collects the names of a streaming list until its end is told."""

@@ -58,6 +58,8 @@ def state_of(kind: Kind, supervisor: Supervisor, scope: Scope, api: Api, loaded:
         return SourceState(
             "stale" if loaded else "failed", frozenset({kind}), error=worst.error, retry_at=worst.retry_at, note=note
         )
+    if loaded and any(fare.label == "polling" for key in NEEDS[kind] for fare in supervisor.fares_of(key)):
+        return SourceState("polling", frozenset({kind}), interval=supervisor.timing.poll, note=note)
     return SourceState("live" if loaded else "connecting", frozenset({kind}), note=note)
 
 

@@ -44,7 +44,7 @@ class Supervisor:
         self._api = api
         self._scope = scope
         self._find_offer = find_offer
-        self._timing = timing or Timing()
+        self.timing = timing or Timing()
         self._fares: dict[tuple[str, str | None], Fare] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._wanted: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class Supervisor:
                 failures += 1
                 self.trouble = error
                 self.wake.set()
-                await self.nap(min(self._timing.longest_delay, self._timing.first_delay * 2.0 ** min(failures, 10)))
+                await self.nap(min(self.timing.longest_delay, self.timing.first_delay * 2.0 ** min(failures, 10)))
                 continue
             failures, self.trouble = 0, None
             if self.offer is None or offer.kinds != self.offer.kinds:
@@ -144,8 +144,8 @@ class Supervisor:
                 await self._wait_after(resource, error)
 
     async def _wait_after(self, resource: Resource, error: AdapterError) -> None:
-        self.fares(resource, None, "failed", error, self._timing.refused)
-        await self.nap(self._timing.refused)
+        self.fares(resource, None, "failed", error, self.timing.refused)
+        await self.nap(self.timing.refused)
 
     async def _keep_namespaces(self, resource: Resource, namespaces: tuple[str, ...]) -> None:
         """Follow these namespaces until it is time to see whether the rights have become larger."""
@@ -162,7 +162,7 @@ class Supervisor:
         self._scope.forget(resource)
 
     def _reflector(self, resource: Resource, namespace: str | None) -> Reflector:
-        return Reflector(self._api, resource, namespace, self, self._timing, self.nap)
+        return Reflector(self._api, resource, namespace, self, self.timing, self.nap)
 
     def put(self, resource: Resource, raw: Raw) -> None:
         record = slim(resource.key, raw)

@@ -311,6 +311,15 @@ async def test_the_recorded_streaming_list_is_a_list(double: KubeDouble, opened:
         await until(lambda: any("resourceVersion=2333" in path for path in asked(double)), "on from the bookmark")
 
 
+async def test_a_list_that_was_cut_is_not_gone_on_from(double: KubeDouble, opened: Opened) -> None:
+    double.put("jobs", job("a"))
+    part = b"".join(x + b"\n" for x in watch_lines("watch-streaming-list-sendinitialevents")[:10])
+    double.faults = [Fault(lambda _, path: "sendInitialEvents" in path, code=200, body=part, times=1)]
+    async with following(opened.reader().api) as heard:
+        await agrees(double, heard)
+    assert "resourceVersion=" not in asked(double)[1], "its events came in the order of names"
+
+
 async def test_the_recorded_410_makes_one_new_list(double: KubeDouble, opened: Opened) -> None:
     double.put("jobs", job("a"))
     recorded = b"".join(x + b"\n" for x in watch_lines("watch-too-old-410-in-stream"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from tests.doubles.kube_api.kinds import CORE, KUEUE
 from tests.doubles.kube_api.objects import bound_pod, job, node
 from tests.doubles.kube_api.recordings import body, fill
 from tests.doubles.kube_api.server import Fault
-from tests.kubernetes.conftest import Opened, until, watched
+from tests.kubernetes.conftest import QUICK, Opened, until, watched
 
 
 def last(mirror: Mirror, kind: str) -> SourceState:
@@ -51,7 +52,7 @@ async def test_a_person_of_one_namespace_sees_it_and_is_told(double: KubeDouble,
         await until(lambda: last(mirror, "job").label == "live", "jobs are live")
     assert "Only the namespaces you may read: team-a." in last(mirror, "job").note
     error = last(mirror, "node").error
-    assert error is not None and error.code == "forbidden" and 'User "eddy" cannot watch' in error.message
+    assert error is not None and error.code == "forbidden" and 'User "eddy" cannot list' in error.message
     assert "You may not read namespaces." in last(mirror, "queue").note
     assert mirror.of("node") == {}
 
@@ -293,3 +294,15 @@ async def test_a_detail_has_pods_events_and_labels(double: KubeDouble, opened: O
     assert any("exceeded quota" in event for event in row.extensions["events"])
     pods = (await opened.reader("editor").get_job("team-a/idx-array")).extensions["pod_list"]
     assert len(pods) == 6 and all("Succeeded" in pod for pod in pods)
+
+
+async def test_a_person_who_may_list_but_not_watch_gets_polls(double: KubeDouble, opened: Opened) -> None:
+    double.put("jobs", job("a"))
+    reader = opened.reader("lister", timing=replace(QUICK, poll=0.1))
+    async with watched(reader) as mirror:
+        state = await until(lambda: last(mirror, "job").label == "polling" and last(mirror, "job"), "it polls")
+        assert state.interval == 0.1 and state.error is None
+        double.put("jobs", job("b"))
+        await until(lambda: "team-a/b" in mirror.of("job"), "the next poll brings it")
+        double.store.remove(double.served("jobs"), "team-a", "b")
+        await until(lambda: _cancelled(mirror, "team-a/b"), "and takes it away")

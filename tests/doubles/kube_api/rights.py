@@ -90,6 +90,9 @@ PEOPLE = {
             *_OWN,
         ),
     ),
+    "lister": Person(
+        "lisa", rules=(_rule(READ - {"watch"}, "", "pods", "nodes"), _rule(READ - {"watch"}, "batch", "jobs"), *_OWN)
+    ),
     "nobody": Person("nobody", rules=_OWN),
 }
 ANONYMOUS = Person("system:anonymous", ("system:unauthenticated",))
