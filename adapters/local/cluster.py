@@ -17,6 +17,7 @@ from adapters.local import housekeeping, nodes, reasons, tasks
 from adapters.local.access import Access
 from adapters.local.broker import Broker
 from adapters.local.database import Database, Effects, Tx
+from adapters.local.limits import PendingLimit
 from adapters.local.problem import Problem
 from adapters.local.seed import meta
 from adapters.local.settings import Settings
@@ -32,6 +33,7 @@ class Cluster:
         self.db = Database(folder)
         self.access = Access(self.db, self.db.now_sync(lambda tx: meta(tx, "session_secret")))
         self.logs = folder / "logs"
+        self.pending = PendingLimit(settings.max_pending)
         self.started = monotonic()
         self._seen: dict[str, float] = {}
         self._dirty = Effects()

@@ -97,8 +97,8 @@ def _env(value: Any) -> str | None:
     return json.dumps(value)
 
 
-def submit(tx: Tx, user: str, wish: Submission, idem_key: str | None, max_pending: int) -> int:
-    """Make the job and tell of it. Raises Problem 404, 409, 422 or 429."""
+def submit(tx: Tx, user: str, wish: Submission, idem_key: str | None = None) -> int:
+    """Make the job and tell of it. Raises Problem 404, 409 or 422."""
     columns = dict(wish.columns)
     queue = tx.one("SELECT * FROM queues WHERE name = ?", columns["queue"])
     if queue is None:
@@ -107,9 +107,6 @@ def submit(tx: Tx, user: str, wish: Submission, idem_key: str | None, max_pendin
         why = f": {queue['reason']}" if queue["reason"] else ""
         raise Problem(409, f"queue {queue['name']} is closed{why}")
     _apply_queue(columns, queue)
-    waiting = tx.one("SELECT count(*) FROM jobs WHERE user = ? AND state = 'PEND' AND ended IS NULL", user)
-    if waiting is not None and waiting[0] >= max_pending:
-        raise Problem(429, f"{user} has {waiting[0]} waiting jobs, which is the limit")
     columns |= {"user": user, "state": "PSUSP" if wish.hold else "PEND", "submitted": tx.now, "idem_key": idem_key}
     columns["name"] = columns["name"] or first_word(columns["command"])
     if wish.array is not None:

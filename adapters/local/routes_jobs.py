@@ -46,10 +46,10 @@ async def get_job(call: Call) -> Response:
 async def submit(call: Call) -> Response:
     wish = jobs.check_submission(await call.body())
     key = call.request.headers.get("idempotency-key")
-    limit = call.cluster.settings.max_pending
 
     def write(tx: Tx) -> tuple[Any, str]:
-        number = jobs.submit(tx, call.who.name, wish, key, limit)
+        call.cluster.pending.check(tx, call.who.name)
+        number = jobs.submit(tx, call.who.name, wish, key)
         message = f"Job <{number}> is submitted to queue <{wish.columns['queue']}>."
         return {"jobid": number, "message": message}, message
 

@@ -65,6 +65,8 @@ def run(serve: Serve) -> int:
             seed.set_up(serve.folder)
             sock = bind(serve.host, serve.port)
             with sock:
+                # the event loop and the writer hand work to each other: neither may keep the other waiting for long
+                sys.setswitchinterval(0.001)
                 cluster = Cluster(serve.folder, serve.settings)
                 asyncio.run(_serve(serve, sock, cluster))
     except StartError as error:

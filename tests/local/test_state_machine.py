@@ -67,12 +67,12 @@ class JobLife(RuleBasedStateMachine):
     def submit(self, array: str | None, hold: bool, cores: int) -> int:
         body = {"command": "true", "hold": hold, "cores": cores} | ({"array": array} if array else {})
         wish = jobs.check_submission(body)
-        return int(self.write(lambda tx: jobs.submit(tx, "ada", wish, None, 10_000)))
+        return int(self.write(lambda tx: jobs.submit(tx, "ada", wish)))
 
     @rule(target=made, on=made, kind=st.sampled_from(KINDS))
     def submit_after(self, on: int, kind: str) -> int:
         wish = jobs.check_submission({"command": "true", "depends_on": f"{kind}:{on}"})
-        return int(self.write(lambda tx: jobs.submit(tx, "ada", wish, None, 10_000)))
+        return int(self.write(lambda tx: jobs.submit(tx, "ada", wish)))
 
     @rule(target=given, name=st.sampled_from(["n1", "n2"]), slots=st.integers(1, 4))
     def claim(self, name: str, slots: int) -> Any:
