@@ -400,3 +400,10 @@ async def test_any_order_of_events_cuts_and_lists_ends_in_the_truth(
 def test_recorded_objects_are_those_of_the_streams() -> None:
     table: dict[str, Any] = {name: watch_lines(name) for name in STREAMS}
     assert sum(len(lines_) for lines_ in table.values()) > 50
+
+
+async def test_a_slow_server_is_waited_for(double: KubeDouble, opened: Opened) -> None:
+    double.put("jobs", job("a"))
+    double.faults.append(Fault(lambda _, path: "/jobs" in path, perform=True, answer_after=0.4, times=1))
+    async with following(opened.reader().api) as heard:
+        assert set(heard.objects) == {("team-a", "a")} and heard.errors == []

@@ -28,6 +28,8 @@ def answer(
     """The answer to what is not about stored objects; None for the rest. Raises Refusal."""
     if parts == ["version"]:
         return as_json(VERSION)
+    if parts == ["api"]:
+        return as_json({"kind": "APIVersions", "versions": ["v1"]})
     if parts == ["apis"]:
         return as_json(_groups(double))
     if len(parts) == 3 and parts[0] == "apis":
