@@ -31,6 +31,7 @@ COMMAND_CALLS_PER_MINUTE = 6.0
 """The default cap for backends whose every call is a command that loads a shared controller."""
 
 _KIND_OF: dict[type, Kind] = {row_type: kind for kind, row_type in ROW_TYPES.items()}
+_KINDS: dict[type[Row], Kind] = {row_type: kind for kind, row_type in ROW_TYPES.items()}
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
 

@@ -111,10 +111,8 @@ def _add(draft: _Draft, held: NodeReservations, cores: int, idle: int, sizes: Se
     """Keep what fits of the reservations there are, give back the others, and add what is missing: reservations of
     cores on one node add up as long as none may overlap another."""
     keep = _fitting(held.ours, cores)
-    latest = max(held.ours, key=lambda kept: kept.n, default=None)
     missing = cores - sum(kept.cores for kept in keep)
-    says_so = latest is not None and latest in keep and latest.slots == draft.slots
-    if not missing and keep and not says_so:
+    if not missing and keep and max(keep, key=lambda kept: kept.n).slots != draft.slots:
         # The name of the newest one tells the quota: one of them is made anew under the right name.
         smallest = min(keep, key=lambda kept: kept.cores)
         keep.remove(smallest)

@@ -133,12 +133,13 @@ class Feed:
             self._nodes = await self._source.nodes(counted=False)
         jobs = await self._current(mine)
         elements = await self._expanded(interest)
-        queues: Sequence[Queue] = self._nodes.partitions
-        if not mine:
-            queues = await asyncio.to_thread(with_counts, queues, jobs)
-        metrics = totals(self._source.cluster, jobs, queues, self._nodes.nodes, at=datetime.now(UTC))
-        rows: list[Row] = [*jobs, *elements, *queues, metrics]
-        return Fetched(rows, note=_OWN if mine else "")
+        summed = await asyncio.to_thread(self._summed, self._nodes, jobs, mine)
+        return Fetched([*jobs, *elements, *summed], note=_OWN if mine else "")
+
+    def _summed(self, found: NodeList, jobs: Sequence[Job], mine: bool) -> list[Row]:
+        """Partitions with their counts, and the totals; in a thread, since there may be 100,000 jobs to count."""
+        queues: Sequence[Queue] = found.partitions if mine else with_counts(found.partitions, jobs)
+        return [*queues, totals(self._source.cluster, jobs, queues, found.nodes, at=datetime.now(UTC))]
 
     async def _current(self, mine: bool) -> list[Job]:
         owner = "mine" if mine else "all"
