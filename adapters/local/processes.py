@@ -22,13 +22,14 @@ def prctl(option: int, value: int) -> None:
         LIBC.prctl(option, value, 0, 0, 0)
 
 
-def write_json(path: str, value: Any) -> None:
-    """Whole or not at all, on disk when it returns."""
+def write_json(path: str, value: Any, *, sync: bool = True) -> None:
+    """Whole or not at all; on disk when it returns, or with `sync` False safe from our own death only."""
     partial = path + ".new"
     with open(partial, "w") as file:
         json.dump(value, file)
-        file.flush()
-        os.fsync(file.fileno())
+        if sync:
+            file.flush()
+            os.fsync(file.fileno())
     os.replace(partial, path)
 
 
@@ -69,6 +70,12 @@ def birth(pid: int) -> int | None:
     """The start time of a process in clock ticks, which tells it from a later one with its number; None unknown."""
     fields = _stat(pid)
     return int(fields[19]) if fields is not None else None
+
+
+def process_state(pid: int) -> str | None:
+    """The letter of a process's state, None where there is none."""
+    fields = _stat(pid)
+    return fields[0].decode() if fields is not None else None
 
 
 def children(pid: int) -> list[int]:

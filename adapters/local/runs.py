@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import getpass
-import importlib.resources
 import json
 import os
 import pwd
@@ -13,6 +12,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -121,27 +121,6 @@ def environment(task: dict[str, Any], who: dict[str, Any], gpus: list[int]) -> d
     return {"PATH": "/usr/local/bin:/usr/bin:/bin"} | own | job | asked | {"PILOTHOUSE_LEASE": task["lease"]}
 
 
-PROGRAM = ("supervisor.py", "processes.py", "jobstart.py")
-START = """import sys
-from adapters.local.supervisor import main
-sys.exit(main(sys.argv[1]))
-"""
-
-
-def install_program(folder: Path) -> Path:
-    """Write the supervisor's program, which needs a plain folder (we may be one file) and this version for as long
-    as the worker lives (an upgrade may replace ours). Returns the file to run."""
-    package = folder / "adapters" / "local"
-    package.mkdir(parents=True, exist_ok=True)
-    for empty in (folder / "adapters" / "__init__.py", package / "__init__.py"):
-        empty.write_text("", "utf-8")
-    source = importlib.resources.files("adapters.local")
-    for name in PROGRAM:
-        (package / name).write_bytes(source.joinpath(name).read_bytes())
-    (folder / "run.py").write_text(START, "utf-8")
-    return folder / "run.py"
-
-
 def log_file(place: Place, task: dict[str, Any], end: str) -> str:
     return str(place.logs / str(task["task_id"] // 1000) / f"{task['task_id']}.{end}")
 
@@ -218,8 +197,47 @@ async def outcome(run: Run) -> dict[str, Any]:
     found = read_result(run.folder)
     if found is not None:
         return found
+    inherited = await asyncio.to_thread(inherit, run)
     await asyncio.to_thread(end_group, run.folder, run.lease)
-    return {"state": "lost", "reason": "its supervisor died and it was ended", "order": run.order}
+    return inherited or {"state": "lost", "reason": "its supervisor died and it was ended", "order": run.order}
+
+
+def inherit(run: Run) -> dict[str, Any] | None:
+    """The result of a job whose supervisor died between the job's end and its own result: the job's zombie is ours
+    then (see `adopt_orphans`). None where it did not end by itself."""
+    started = _started(run.folder)
+    if started is None:
+        return None
+    with contextlib.suppress(ChildProcessError):
+        over = os.waitid(os.P_PID, started["pid"], os.WEXITED | os.WNOHANG)
+        if over is not None and over.si_code == os.CLD_EXITED:
+            state = "done" if over.si_status == 0 else "exit"
+            return {"state": state, "exit_code": over.si_status, "order": run.order, "ended_at": time.time()}
+    return None
+
+
+def adopt_orphans() -> None:
+    """What a dead supervisor leaves becomes a child of this process, where the system can do that (Linux)."""
+    processes.prctl(processes.PR_SET_CHILD_SUBREAPER, 1)
+
+
+def zombies() -> list[int]:
+    """Children of this process that are over and not waited for."""
+    found = ((pid, processes.process_state(pid)) for pid in processes.children(os.getpid()))
+    return [pid for pid, state in found if state == "Z"]
+
+
+def reap(pid: int) -> None:
+    with contextlib.suppress(ChildProcessError):
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG)
+
+
+def _started(folder: Path) -> dict[str, Any] | None:
+    try:
+        value = json.loads((folder / "started.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def read_result(folder: Path) -> dict[str, Any] | None:
@@ -232,16 +250,16 @@ def read_result(folder: Path) -> dict[str, Any] | None:
 
 def end_group(folder: Path, lease: str) -> None:
     """Kill whatever of the run is still there: its group, and processes that carry its lease in their environment."""
-    try:
-        started = json.loads((folder / "started.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        started = None
+    started = _started(folder)
     if started is not None and processes.birth(started["pid"]) in (None, started["birth"]):
         # a leader that is gone is no obstacle: a group's number is given to no new process while the group lasts
         processes.signal_group(started["pid"], signal.SIGKILL)
     for pid in processes_of(lease):
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
+    if started is not None:
+        with contextlib.suppress(ChildProcessError):  # a zombie, if it was handed to us
+            os.waitid(os.P_PID, started["pid"], os.WEXITED)
 
 
 def processes_of(lease: str) -> list[int]:

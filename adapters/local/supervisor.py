@@ -93,12 +93,12 @@ class Supervision:
             os.waitpid(self.pid, 0)
             return {"state": "exit", "exit_code": 127, "reason": f"It could not be started: {problem}",
                     "ended_at": time.time()}  # fmt: skip
-        while True:
-            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
-            if pid:
-                return self.result(status, usage)
+        # looked at without being reaped: should we be killed before the result is written, the worker inherits the
+        # zombie and reads its exit code there
+        while (over := os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is None:
             self.wait(self.due())
             self.watch()
+        return self.result(over)
 
     def due(self) -> float:
         """Seconds until something has to be looked at."""
@@ -188,28 +188,32 @@ class Supervision:
 
     # -- the end
 
-    def result(self, status: int, usage: resource.struct_rusage) -> dict[str, Any]:
-        ended = time.time()
+    def result(self, over: os.waitid_result) -> dict[str, Any]:
+        """Leave the bare result at once, then end the rest of the job and complete it with what was used."""
+        found = self.how_it_ended(over)
+        processes.write_json(os.path.join(self.folder, "result.json"), found, sync=False)
+        _, _, usage = os.wait4(self.pid, 0)
         self.sweep()
-        code = None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         reaped = resource.getrusage(resource.RUSAGE_CHILDREN)
         own = usage.ru_maxrss * (1024 if processes.LINUX else 1)
+        peak = max(self.peak, own, processes.cgroup_number(self.task.get("cgroup"), "memory.peak"))
+        if found["state"] != LOST:
+            found |= {"cpu_seconds": round(reaped.ru_utime + reaped.ru_stime, 4), "max_memory_bytes": peak}
+        jobstart.deliver(self.task)
+        return found
+
+    def how_it_ended(self, over: os.waitid_result) -> dict[str, Any]:
+        code = over.si_status if over.si_code == os.CLD_EXITED else None
+        if self.end == LOST and code != 0:
+            return {"state": LOST, "reason": "its worker ended it", "order": self.order}
         found: dict[str, Any] = {
-            "state": "done" if code == 0 else "exit", "exit_code": code, "order": self.order, "ended_at": ended,
-            "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
-            "cpu_seconds": round(reaped.ru_utime + reaped.ru_stime, 4),
-            "max_memory_bytes": max(self.peak, own, processes.cgroup_number(self.task.get("cgroup"), "memory.peak")),
-            "limit_by": self.task["limit_by"],
+            "state": "done" if code == 0 else "exit", "exit_code": code, "order": self.order, "ended_at": time.time(),
+            "signal": over.si_status if code is None else None, "limit_by": self.task["limit_by"],
         }  # fmt: skip
         limit = self.end if self.end in LIMITS else None
         if limit is None and processes.cgroup_number(self.task.get("cgroup"), "memory.events", "oom_kill"):
             limit = "memory"
-        if limit is not None:
-            found |= {"limit": limit, "reason": LIMITS[limit], "state": "exit"}
-        elif self.end == LOST and code != 0:
-            found = {"state": LOST, "reason": "its worker ended it", "order": self.order}
-        jobstart.deliver(self.task)
-        return found
+        return found | ({"limit": limit, "reason": LIMITS[limit], "state": "exit"} if limit is not None else {})
 
     def sweep(self) -> None:
         """End what the job has left behind: its group, and what it handed to us by its end."""

@@ -21,6 +21,7 @@ from uuid import uuid4
 from adapters.local import cgroups, leftovers, machine, runs
 from adapters.local.lockfile import hold
 from adapters.local.problem import StartError
+from adapters.local.program import install_program
 from adapters.local.worker_client import Refused, ServerAway, WorkerClient
 from adapters.local.worker_jobs import WorkerJobs
 
@@ -117,7 +118,7 @@ class Worker:
         logs = Path(answer["logs"])
         if not os.access(logs, os.W_OK | os.X_OK):
             raise StartError(f"cannot write to the logs folder {logs}: run the worker as the user of the server")
-        program = runs.install_program(self.work.state / "program")
+        program = install_program(self.work.state / "program")
         grace = float(answer["grace"])
         return runs.Place(
             self.work.state / "tasks", program, logs, grace, f"{self.client.url}/api/task/report", self.cgroups
@@ -152,6 +153,7 @@ class Worker:
         """A heartbeat every so many seconds; without answers, the fence."""
         while True:
             began = time.monotonic()
+            self.jobs.reap()
             try:
                 body = {
                     "instance": self.instance, "active_slots": self.jobs.used, "max_slots": self.work.slots,
@@ -258,6 +260,7 @@ def _orphaned(loop: asyncio.AbstractEventLoop, worker: Worker, fd: int | None) -
 
 
 async def _main(work: Work) -> None:
+    runs.adopt_orphans()
     worker = Worker(work)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

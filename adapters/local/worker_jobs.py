@@ -21,6 +21,7 @@ class WorkerJobs:
         self._gpus = gpus
         self._say = say
         self._following: set[asyncio.Task[None]] = set()
+        self._zombies: set[int] = set()
 
     @property
     def used(self) -> int:
@@ -88,6 +89,15 @@ class WorkerJobs:
                 pass
             await asyncio.sleep(pause)
             pause = min(5.0, pause * 2)
+
+    def reap(self) -> None:
+        """Take away the zombies that dead supervisors have left us, once they have been seen twice: the first time
+        they may still be a job's own, whose exit code is about to be read, or a supervisor's."""
+        supervisors = {run.process.pid for run in self.active.values() if run.process is not None}
+        zombies = set(runs.zombies()) - supervisors
+        for pid in zombies & self._zombies:
+            runs.reap(pid)
+        self._zombies = zombies
 
     def hand_back(self, grace: float | None) -> None:
         """End the jobs, so that the server gives them out again."""

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from adapters.local import processes, runs
+from adapters.local.program import install_program
 from tests.local.api import until
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")
@@ -80,7 +81,7 @@ class Job:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Callable[..., Job]]:
-    program = runs.install_program(tmp_path / "program")
+    program = install_program(tmp_path / "program")
     jobs: list[Job] = []
 
     def start(command: str, **fields: Any) -> Job:
@@ -204,6 +205,25 @@ def test_when_the_supervisor_is_killed_its_job_dies_too(run: Run) -> None:
     assert not (job.folder / "result.json").exists()
 
 
+def test_an_exit_code_is_inherited_from_a_supervisor_that_died_before_its_result(run: Run, tmp_path: Path) -> None:
+    """The job is over and not reaped, its supervisor is stopped and then killed: we, as its worker, read the zombie."""
+    processes.prctl(processes.PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        job = run("echo up; while [ ! -e go ]; do sleep 0.02; done; exit 6", cwd=str(tmp_path))
+        until(lambda: job.out)
+        pid = job.pid
+        os.kill(job.process.pid, signal.SIGSTOP)
+        (tmp_path / "go").touch()
+        until(lambda: processes.process_state(pid) == "Z")
+        job.process.kill()
+        job.process.wait()
+        assert runs.read_result(job.folder) is None
+        found = until(lambda: runs.inherit(runs.Run({"lease": "x", "cores": 1}, job.folder)))
+        assert (found["state"], found["exit_code"]) == ("exit", 6)
+    finally:
+        processes.prctl(processes.PR_SET_CHILD_SUBREAPER, 0)
+
+
 def test_what_a_dead_supervisor_left_is_ended_by_the_worker(run: Run) -> None:
     """Grandchildren do not get the parent's death signal; the group and the lease in the environment find them."""
     job = run("(setsid sleep 60 &) ; sleep 60 & echo up; wait")
@@ -247,7 +267,6 @@ def test_a_step_of_the_wall_clock_ends_no_job(run: Run, monkeypatch: pytest.Monk
     from adapters.local import supervisor
 
     monkeypatch.setattr(supervisor.time, "time", lambda: 4_000_000_000.0)
-    monkeypatch.setattr(supervisor.os, "wait4", lambda pid, flags: (0, 0, None))
     one = supervisor.Supervision(
         {"folder": "/", "control_fd": None, "run_limit": 3600, "grace": 1, "memory_bytes": None}
     )  # fmt: skip
