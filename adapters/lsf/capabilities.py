@@ -9,6 +9,7 @@ from typing import Final
 from adapters.base import Capabilities
 from adapters.lsf import details, jobs, nodes, queues
 from adapters.lsf.facts import Facts
+from adapters.lsf.probe import calls_a_minute
 from adapters.lsf.session import Session
 from adapters.lsf.tables import HOSTS, JOBS, LOAD, QUEUES
 
@@ -96,6 +97,8 @@ def dialect_notes(session: Session) -> list[str]:
             text += ", nothing shown yet that would prove it"
         elif dialect.why:
             text += f", because: {dialect.why}"
+        else:
+            text += ", because it knows this best form"
         if dialect.dropped:
             text += f"; without {', '.join(sorted(set(dialect.dropped)))}, which it does not know"
         notes.append(text)
@@ -125,7 +128,9 @@ async def capabilities(session: Session, facts: Facts) -> Capabilities:
         notes=(
             found.line,
             *dialect_notes(session),
+            f"An open console makes about {calls_a_minute(session.options):g} scheduler calls a minute.",
             "Counts of queues and hosts are job slots, as LSF counts them.",
             "A limit's unit follows LSF_UNIT_FOR_LIMITS where LSF gives none; such numbers are left out.",
+            *(f"Printed around the answers: {line}" for line in dict.fromkeys(session.banner)),
         ),
     )

@@ -28,6 +28,7 @@ from adapters.lsf.longform import JobDetail, read_details
 from adapters.lsf.metrics import metrics
 from adapters.lsf.nodes import nodes
 from adapters.lsf.observe import observe
+from adapters.lsf.probe import probe
 from adapters.lsf.queues import queue
 from adapters.lsf.session import Session
 from adapters.lsf.tables import DESCRIPTIONS, HOSTS, JOB_DETAIL, LOAD, QUEUES, Record
@@ -143,6 +144,10 @@ class LsfReader:
 
     async def capabilities(self) -> Capabilities:
         return await capabilities.capabilities(self.session, self.facts)
+
+    async def probe(self) -> tuple[str, ...]:
+        """Ask each list once, so that the capabilities know its form; what did not answer, in LSF's words."""
+        return await probe(self.session)
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[Ref, Target | None]:
         return await observe(self.session, refs)

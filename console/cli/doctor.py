@@ -138,12 +138,24 @@ async def _cluster(cluster: Cluster) -> list[Check]:
     began = time.monotonic()
     try:
         await cluster.learn()
+        took = (time.monotonic() - began) * 1000
+        silent = await _probed(cluster)
     except AdapterError as error:
         return [_failed(name, error)]
-    took = (time.monotonic() - began) * 1000
     who, can = cluster.identity, cluster.capabilities
     assert who is not None and can is not None
     live = "changes are pushed" if can.push else "it is polled"
     role = f" ({who.role})" if who.role else ""
     told = f"{can.backend}, answers in {took:.0f} ms; you are {who.name}{role}; {live}"
-    return [Check(name, "ok", told), *(Check(name, "note", note) for note in can.notes)]
+    notes = [*(Check(name, "note", note) for note in can.notes), *(Check(name, "bad", failure) for failure in silent)]
+    return [Check(name, "ok", told), *notes]
+
+
+async def _probed(cluster: Cluster) -> tuple[str, ...]:
+    """Have an adapter that learns by asking ask everything once; returns what did not answer, in a sentence each."""
+    probe = getattr(cluster.reader, "probe", None)
+    if probe is None or cluster.reader is None:
+        return ()
+    silent: tuple[str, ...] = await probe()
+    cluster.capabilities = await cluster.reader.capabilities()
+    return silent

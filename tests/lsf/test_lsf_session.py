@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from adapters.base import Invalid, JobFilter, NotFound, ProtocolError, Unavailable, Unreachable
+from adapters.base import Interest, Invalid, JobFilter, NotFound, ProtocolError, Unavailable, Unreachable
 from adapters.lsf import detect
-from adapters.lsf.doctor import expected_calls_a_minute, report
-from adapters.lsf.options import environment_for_lsf
+from adapters.lsf.options import Options, environment_for_lsf
+from adapters.lsf.probe import calls_a_minute
 from adapters.lsf.tables import HOSTS, JOBS, LOAD, QUEUES
+from tests.doubles.lsf.double import LsfDouble
 from tests.lsf.support import ME, add, lsf, opened
 
 TABLES = (JOBS, QUEUES, HOSTS, LOAD)
@@ -251,35 +252,41 @@ async def test_lsf_is_found_by_its_commands(tmp_path: Path) -> None:
     assert await detect(environment={"PATH": str(tmp_path)}) is None
 
 
-async def test_doctor_names_the_tier_of_each_command_and_why(tmp_path: Path) -> None:
-    found = await report(opened(lsf(tmp_path, "clone"))[0])
-    assert found.tiers == {"bjobs": "A", "bqueues": "C", "bhosts": "C", "lsload": "C"}
-    text = "\n".join(found.lines)
+async def notes_after_a_probe(double: LsfDouble) -> str:
+    reader, _ = opened(double)
+    assert await reader.probe() == ()
+    return "\n".join((await reader.capabilities()).notes)
+
+
+async def test_the_notes_name_the_tier_of_each_command_and_why(tmp_path: Path) -> None:
+    clone = lsf(tmp_path, "clone")
+    add(clone)
+    text = await notes_after_a_probe(clone)
+    assert "bjobs: tier A (-o with -json), because it knows this best form\n" in text
     assert "bqueues: tier C (legacy table), because: bqueues: invalid option -- 'o'" in text
-    assert found.calls_per_minute == 6.0 and found.failures == ()
+    assert "An open console makes about 6 scheduler calls a minute." in text
     double = lsf(tmp_path)
-    text = "\n".join((await report(opened(double)[0])).lines)
-    assert "bjobs: tier A (-o with -json), nothing shown yet that would prove it" in text
+    assert "bjobs: tier A (-o with -json), nothing shown yet that would prove it" in await notes_after_a_probe(double)
     add(double)
     double.set_mode(refused=["gpu_num"], noisy=True)
-    text = "\n".join((await report(opened(double)[0])).lines)
-    assert "without gpu_num, which it does not know" in text and "You have new mail" in text
+    text = await notes_after_a_probe(double)
+    assert "without gpu_num, which it does not know" in text
+    assert "Printed around the answers: You have new mail in /var/spool/mail/usr" in text
 
 
-async def test_doctor_reports_what_does_not_answer(tmp_path: Path) -> None:
+async def test_a_probe_names_what_does_not_answer(tmp_path: Path) -> None:
     double = lsf(tmp_path)
     with double.mode(rate_limited=True):
-        found = await report(opened(double)[0])
-    assert [failure.split(":")[0] for failure in found.failures] == ["bjobs", "bqueues", "bhosts"]
+        failures = await opened(double)[0].probe()
+    assert [failure.split(":")[0] for failure in failures] == ["bjobs", "bqueues", "bhosts"]
 
 
-async def test_expected_calls_follow_what_is_looked_at(tmp_path: Path) -> None:
-    from adapters.base import Interest
-
-    reader, _ = opened(lsf(tmp_path))
-    assert expected_calls_a_minute(reader, Interest(kinds=frozenset({"job"}), owner="mine")) == 2.0
-    assert expected_calls_a_minute(reader, Interest(kinds=frozenset({"queue"}))) == 1.0
-    assert expected_calls_a_minute(reader) == 6.0
+def test_expected_calls_follow_what_is_looked_at() -> None:
+    options = Options()
+    assert calls_a_minute(options, Interest(kinds=frozenset({"job"}), owner="mine")) == 2.0
+    assert calls_a_minute(options, Interest(kinds=frozenset({"queue"}))) == 1.0
+    assert calls_a_minute(options) == 6.0
+    assert calls_a_minute(Options(own_interval=10, calls_per_minute=4)) == 4.0
 
 
 async def test_never_everything_of_everybody(tmp_path: Path) -> None:
