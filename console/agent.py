@@ -15,7 +15,7 @@ from adapters.text import clean
 from console.agent_answers import Proposed, plan_answer, sent_answer
 from console.audit.redact import holds_secret
 from console.engine import Engine
-from console.gate import Approval, Full, PlanChanged, Prepared, Proposal, Refused
+from console.gate import Approval, Full, PlanChanged, PlanFiles, Prepared, Proposal, Refused, WaitingPlan
 from console.tools import Tool, ToolError, tool
 from console.tools.tool import Params, Result
 from console.tools.toolbox import Toolbox
@@ -89,7 +89,23 @@ class Agent:
         except Full as full:
             await gate.decline(prepared, str(full))
             raise ToolError(str(full), "Wait until the person has answered.") from None
+        await self._proposed(prepared)
         return plan_answer(prepared, "waiting"), proposal
+
+    async def file(self, prepared: Prepared, plans: PlanFiles, said: str = "") -> WaitingPlan:
+        """Leave a plan in a file, for a person on a terminal or in an open console. Raises AuditError."""
+        filed = await asyncio.to_thread(plans.put, prepared, said)
+        self.engine.gate.forget(prepared)
+        await self._proposed(prepared)
+        return filed
+
+    async def _proposed(self, prepared: Prepared) -> None:
+        intent = prepared.intent
+        await self._append(
+            "proposed", action=intent.verb, cluster=intent.cluster, decision="waits for a person",
+            parameters=intent.parameters(), plan_id=prepared.plan.plan_id, intent_id=str(intent.intent_id),
+            targets=[str(ref) for ref in intent.targets_named],
+        )  # fmt: skip
 
     async def _called(self, name: str, arguments: object, kind: str) -> tuple[Tool, Params, str]:
         """The tool, its checked arguments and the cluster meant. A bad call is on record before it is refused."""

@@ -159,8 +159,19 @@ class Engine:
         cluster.reader = reader
         self.gate.attach(cluster, writer)
         if self._feeds:
-            feed = Feed(reader, cluster.interest, self.store)
-            self._feed_tasks.append(asyncio.create_task(feed.run(), name=f"feed {cluster.name}"))
+            self._feed(cluster, reader)
+
+    def start_feeds(self) -> None:
+        """Begin to watch, where the engine was started without; once."""
+        if not self._feeds and self._running:
+            self._feeds = True
+            for cluster in self.clusters.values():
+                if cluster.reader is not None:
+                    self._feed(cluster, cluster.reader)
+
+    def _feed(self, cluster: Cluster, reader: Reader) -> None:
+        feed = Feed(reader, cluster.interest, self.store)
+        self._feed_tasks.append(asyncio.create_task(feed.run(), name=f"feed {cluster.name}"))
 
     def _cannot_open(self, cluster: Cluster, error: AdapterError) -> None:
         cluster.error = error

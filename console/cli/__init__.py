@@ -24,6 +24,7 @@ SUBCOMMANDS: tuple[Subcommand, ...] = (
     Subcommand("demo", "console.cli.demo", "the console on an embedded cluster that runs small jobs", "Run"),
     Subcommand("serve", "console.cli.serve", "the server of an embedded cluster", "Run"),
     Subcommand("worker", "console.cli.worker", "a worker of an embedded cluster", "Run"),
+    Subcommand("mcp", "console.cli.mcp", "serve the tools to an MCP client", "Run"),
     Subcommand("jobs", "console.cli.jobs", "list jobs"),
     Subcommand("job", "console.cli.job", "one job with everything the scheduler tells"),
     Subcommand("queues", "console.cli.queues", "list queues"),

@@ -62,7 +62,7 @@ class Gate:
         self._doors: dict[str, _Door] = {}
         self._closed: dict[str, AdapterError] = {}
         self._waiting: dict[str, Prepared] = {}
-        self.agents = Agency(_scope(config), self._append, store.now)
+        self.agents = Agency(AgentScope.beginning(config.agents), self._append, store.now)
         self.operations: list[Operation] = []
         self.settled: list[Record] = []
         self._looking: set[asyncio.Task[None]] = set()
@@ -132,6 +132,10 @@ class Gate:
         door = self._doors[shown.intent.cluster]
         fields = about_plan(shown.plan, door.cluster.identity)
         await self._append("declined", decision="declined", message=reason, **fields)
+
+    def forget(self, prepared: Prepared) -> None:
+        """A plan that nobody was asked about, or that another one takes the place of: it cannot be used any more."""
+        self._waiting.pop(prepared.prepared_id, None)
 
     async def approve(self, proposal: Proposal, approval: Approval) -> Operation:
         """A person's yes to what an agent proposed. Raises as `execute` does; a plan that changed meanwhile takes the
@@ -286,14 +290,6 @@ class Gate:
 
     async def _append(self, kind: str, **fields: Any) -> None:
         await asyncio.to_thread(self._audit.append, kind, **fields)
-
-
-def _scope(config: Config) -> AgentScope:
-    """The scope that agents begin with."""
-    limits = config.agents
-    queues = frozenset(limits.queues) if limits.queues is not None else None
-    clusters = frozenset(limits.clusters) if limits.clusters is not None else None
-    return AgentScope(limits.owners or "mine", queues, clusters)
 
 
 def _looked_at(begun: asyncio.Future[None]) -> None:

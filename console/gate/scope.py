@@ -12,6 +12,7 @@ from typing import Literal
 from adapters.intents import Intent, ModifyJob, Plan, SubmitJob
 from adapters.model import Job
 from adapters.text import clean
+from console.profiles import AgentLimits
 
 _HINT = "A person widens the scope with a key of their own; nothing an agent says does."
 
@@ -29,6 +30,13 @@ class AgentScope:
     owners: Literal["mine", "all"] = "mine"
     queues: frozenset[str] | None = None
     clusters: frozenset[str] | None = None
+
+    @classmethod
+    def beginning(cls, limits: AgentLimits) -> AgentScope:
+        """The scope that the configuration has agents begin with."""
+        queues = frozenset(limits.queues) if limits.queues is not None else None
+        clusters = frozenset(limits.clusters) if limits.clusters is not None else None
+        return cls(limits.owners or "mine", queues, clusters)
 
     def narrowed(self, other: AgentScope) -> AgentScope:
         """What both allow: never more than this scope does."""

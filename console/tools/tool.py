@@ -54,6 +54,8 @@ class Tool:
     """One tool. `kind` read never changes anything; `write` only builds an intent, which the gate then handles.
 
     Args:
+        destructive: what was there before is changed or ended, where not only something is added or let go on.
+        idempotent: doing it twice is as doing it once.
         foreign: what it gives back holds text that other people or programs wrote.
     """
 
@@ -63,9 +65,15 @@ class Tool:
     kind: Literal["read", "write"]
     read: Read | None = None
     write: Write | None = None
-    irreversible: bool = False
+    destructive: bool = False
+    idempotent: bool = True
     operator: bool = False
     foreign: bool = True
+
+    @property
+    def title(self) -> str:
+        """``List jobs``."""
+        return self.name.removeprefix("scheduler_").replace("_", " ").capitalize()
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments, with keys sorted: byte-stable from run to run."""

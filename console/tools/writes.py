@@ -128,15 +128,15 @@ async def submit(box: Toolbox, params: Submission) -> Proposal:
 
 
 WRITES = (
-    Tool("scheduler_submit", "Submit a job from a template. With dry_run only the plan is shown.", Submission, "write", write=submit),
-    Tool("scheduler_cancel", "End jobs, or take them out of the queue.", Cancel, "write", write=cancel, irreversible=True),
-    Tool("scheduler_hold", "Keep pending jobs from starting.", Jobs, "write", write=_on_jobs(HoldJob)),
+    Tool("scheduler_submit", "Submit a job from a template. With dry_run only the plan is shown.", Submission, "write", write=submit, idempotent=False),
+    Tool("scheduler_cancel", "End jobs, or take them out of the queue.", Cancel, "write", write=cancel, destructive=True),
+    Tool("scheduler_hold", "Keep pending jobs from starting.", Jobs, "write", write=_on_jobs(HoldJob), destructive=True),
     Tool("scheduler_release", "Let held jobs start again.", Jobs, "write", write=_on_jobs(ReleaseJob)),
-    Tool("scheduler_suspend", "Stop running jobs where they are.", Jobs, "write", write=_on_jobs(SuspendJob)),
+    Tool("scheduler_suspend", "Stop running jobs where they are.", Jobs, "write", write=_on_jobs(SuspendJob), destructive=True),
     Tool("scheduler_resume", "Let suspended jobs run on.", Jobs, "write", write=_on_jobs(ResumeJob)),
-    Tool("scheduler_requeue", "Put jobs back into the queue, to run again from the start.", Jobs, "write", write=_on_jobs(RequeueJob), irreversible=True),
-    Tool("scheduler_modify", "Change what one job asks for.", Modify, "write", write=modify),
-    Tool("scheduler_set_node_quota", "Limit how many slots of a node may be used. Needs an operator.", Quota, "write", write=set_quota, operator=True),
-    Tool("scheduler_drain_node", "Let nothing new start on a node. Needs an operator.", Drain, "write", write=drain, operator=True),
+    Tool("scheduler_requeue", "Put jobs back into the queue, to run again from the start.", Jobs, "write", write=_on_jobs(RequeueJob), destructive=True, idempotent=False),
+    Tool("scheduler_modify", "Change what one job asks for.", Modify, "write", write=modify, destructive=True),
+    Tool("scheduler_set_node_quota", "Limit how many slots of a node may be used. Needs an operator.", Quota, "write", write=set_quota, operator=True, destructive=True),
+    Tool("scheduler_drain_node", "Let nothing new start on a node. Needs an operator.", Drain, "write", write=drain, operator=True, destructive=True),
     Tool("scheduler_undrain_node", "Let jobs start on a node again. Needs an operator.", OneNode, "write", write=undrain, operator=True),
 )  # fmt: skip

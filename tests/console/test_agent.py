@@ -71,7 +71,8 @@ async def test_a_write_waits_and_nothing_is_sent(
     assert proposal.said == "I would␛[2J" and proposal.prepared.intent.origin == "chat"
     operation = await engine.gate.approve(proposal, Approval("dialog"))
     await operation.wait()
-    assert [line["origin"] for line in audit.records()] == ["chat", "chat"]
+    assert [line["kind"] for line in audit.records()] == ["proposed", "intent", "result"]
+    assert {line["origin"] for line in audit.records()} == {"chat"}
 
 
 async def test_a_dry_run_waits_nowhere(agent: Agent, engine: Engine, backend: MemoryBackend, audit: AuditLog) -> None:
