@@ -180,7 +180,11 @@ def _more(raw: Raw, pods: Sequence[Raw], events: Sequence[Raw]) -> dict[str, Any
         for name, value in list(part(metadata, "annotations").items())[:MOST_EVENTS]
         if name != "kubectl.kubernetes.io/last-applied-configuration"
     }
+    container = next(iter(items(_pod_spec(raw), "containers")), {})
+    command = [*(container.get("command") or ()), *(container.get("args") or ())]
     found: dict[str, Any] = {
+        "command": tuple(clean(str(word), LONGEST_VALUE) for word in command[:MOST_EVENTS]),
+        "cwd": clean(text(container, "workingDir"), LONGEST_VALUE),
         "labels": {clean(str(name), 200): clean(str(value), 200) for name, value in part(metadata, "labels").items()},
         "annotations": annotations,
         "conditions": tuple(
@@ -191,6 +195,12 @@ def _more(raw: Raw, pods: Sequence[Raw], events: Sequence[Raw]) -> dict[str, Any
         "events": tuple(_event_line(event) for event in events[-MOST_EVENTS:]),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def _pod_spec(raw: Raw) -> Raw:
+    """The pod's specification within a Job or a pod."""
+    spec = part(raw, "spec")
+    return part(part(spec, "template"), "spec") if "template" in spec else spec
 
 
 def _pod_line(pod: PodRecord) -> str:

@@ -90,12 +90,18 @@ def pod_end(pod: PodRecord) -> str | None:
     """How a pod that failed ended."""
     parts = []
     if pod.status.reason or pod.status.message:
-        parts.append(words(pod.status))
+        parts.append(_with_word(pod.status))
     if pod.ended is not None and (pod.ended.reason != "Completed" or pod.ended.message):
-        parts.append(words(pod.ended))
+        parts.append(_with_word(pod.ended))
     if pod.exit_code:
         parts.append(f"exit code {pod.exit_code}")
     return "; ".join(parts) or None
+
+
+def _with_word(said: Told) -> str:
+    """In words and with the API's own word, which people look for and which nothing else of the row may hold."""
+    known = said.reason in WORDS and said.reason != "Error"
+    return f"{WORDS[said.reason]} ({said.reason})" + words(said)[len(WORDS[said.reason]) :] if known else words(said)
 
 
 def last_failed(pods: list[PodRecord]) -> PodRecord | None:

@@ -48,6 +48,8 @@ EXTENSIONS = {
     "warning": "something that will not get better by itself",
     "deleting": "it is being deleted and still waits for this",
     "workload": "Kueue's view of it",
+    "command": "the first container's command and arguments",
+    "cwd": "the folder the first container runs in",
     "labels": "its labels",
     "annotations": "its annotations, without large ones",
     "conditions": "its conditions, as the server tells them",

@@ -67,7 +67,7 @@ def job_named(rows: Rows, name: str) -> Job:
         ("fail-backoff", "failed", "BackoffLimitExceeded", "exit code 2"),
         ("fail-deadline", "failed", "DeadlineExceeded", "deadline"),
         ("fail-evicted", "failed", "BackoffLimitExceeded", "low on resource: memory"),
-        ("fail-oom", "failed", "BackoffLimitExceeded", "out of memory"),
+        ("fail-oom", "failed", "BackoffLimitExceeded", "out of memory: it used more than its limit (OOMKilled)"),
         ("pfp-failjob", "failed", "PodFailurePolicy", "exit code 42"),
         ("idx-failsome", "failed", "FailedIndexes", "(0-3)"),
         ("run-simple", "running", "Running", None),

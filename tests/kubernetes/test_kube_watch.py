@@ -292,6 +292,7 @@ async def test_a_detail_has_pods_events_and_labels(double: KubeDouble, opened: O
     row = await opened.reader("editor").get_job("run-gpu")
     assert row.id == "team-a/run-gpu" and row.extensions["labels"]["user"] == "eddy"
     assert any("exceeded quota" in event for event in row.extensions["events"])
+    assert row.extensions["command"] == ("python", "train.py")
     pods = (await opened.reader("editor").get_job("team-a/idx-array")).extensions["pod_list"]
     assert len(pods) == 6 and all("Succeeded" in pod for pod in pods)
 

@@ -92,7 +92,7 @@ def _operate(parent: Any, name: str, op: dict[str, Any]) -> None:
     elif op["op"] == "remove":
         del parent[where]
     elif op["op"] == "replace":
-        parent[where]  # noqa: B018: it must exist
+        _ = parent[where]  # it must exist
         parent[where] = op["value"]
     elif isinstance(parent, list):
         parent.insert(where, op["value"])
