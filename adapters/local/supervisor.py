@@ -61,12 +61,19 @@ class Supervision:
             signal.signal(number, lambda *_: None)
 
     def start(self) -> str | None:
-        """Fork the job. What keeps it from starting comes back through a pipe that exec closes."""
+        """Fork the job, which waits until its group is on disk, so that nothing runs that could not be found again.
+
+        What keeps it from starting comes back through a pipe that exec closes.
+        """
         read, write = os.pipe()
+        go_read, go_write = os.pipe()
         us = os.getpid()
         self.pid = os.fork()
         if self.pid == 0:
             os.close(read)
+            os.close(go_write)
+            if not os.read(go_read, 1):
+                os._exit(127)
             try:
                 jobstart.become_job(self.task, us)
             except BaseException as error:
@@ -78,7 +85,10 @@ class Supervision:
         except OSError:
             pass  # the child was quicker
         started = {"pid": self.pid, "birth": processes.birth(self.pid)}
-        processes.write_json(os.path.join(self.folder, "started.json"), started)
+        processes.write_json(os.path.join(self.folder, "started.json"), started, sync=False)
+        os.write(go_write, b"1")
+        for end in (go_read, go_write):
+            os.close(end)
         with os.fdopen(read, "rb") as pipe:
             problem = pipe.read()
         return problem.decode("utf-8", "replace") or None
