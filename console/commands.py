@@ -119,6 +119,12 @@ COMMANDS: tuple[Command, ...] = (
     Command("sort", ("s",), "sort", "Sort by the next column; again for the other direction.", ("main",), rank=30),
     Command("job.open", ("enter",), "detail", "Open the job's detail.", ("jobs",), rank=10),
     Command(
+        "queue.jobs", ("enter", "i"), "its jobs", "Show the jobs of the queue; Esc leads back.", ("queues",), rank=10
+    ),
+    Command("node.jobs", ("i",), "its jobs", "Show the jobs on the node; Esc leads back.", ("nodes",), rank=12),
+    Command("job.node", ("n",), "its node", "Go to the node the job is on; Esc leads back.", ("jobs",)),
+    Command("job.queue", ("u",), "its queue", "Go to the queue of the job; Esc leads back.", ("jobs",)),
+    Command(
         "node.open", ("e", "enter"), "node", "Open the node: quota, drain, token, jobs on it.", ("nodes",), rank=10
     ),
     Command("job.log", ("l",), "log", "Show the job's output, and follow it.", ("jobs", "job"), rank=12),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Sequence
-from functools import partial
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
@@ -14,19 +13,17 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.reactive import Reactive
 from textual.screen import Screen
-from textual.timer import Timer
 from textual.widget import Widget
 
 from adapters.model import Ref
-from adapters.text import clean
 from console.commands import Command, Context
-from console.filters import FilterError
 from console.screens.bindings import CommandScreen, bindings_for
 from console.screens.board import Board
 from console.screens.facts import status_of
 from console.screens.mark_keys import MarkKeys
 from console.screens.menu_keys import MenuKeys
 from console.screens.open_keys import OpenKeys
+from console.screens.pane_keys import PaneKeys, Place
 from console.screens.write_keys import WriteKeys
 from console.view import Sort
 from widgets.columns import Moment, Role
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
 
 TICK = 0.05  # seconds from a change of the store to a look at it: a lone event is painted soon
 AGES = 0.5  # seconds between looks for ages that have changed: twice in the second that they show
-MANY = 5000  # rows above which a filter waits until typing rests
 GAP = 0.2  # seconds between two paintings at least: a stream of events is painted in batches
 SORTS: dict[str, tuple[Sort, ...]] = {
     "job": (Sort("submission_time", descending=True), Sort("status"), Sort("name"), Sort("owner"), Sort("queue"),
@@ -54,7 +50,7 @@ SORTS: dict[str, tuple[Sort, ...]] = {
 }  # fmt: skip
 
 
-class MainScreen(MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScreen, Screen[None]):
+class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScreen, Screen[None]):
     """Jobs, queues and nodes of every cluster."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("main", "jobs", "queues", "nodes")
@@ -76,7 +72,7 @@ class MainScreen(MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScreen, Screen[
         self._active = "jobs"
         self._paused = False
         self._painted = -1
-        self._typing: Timer | None = None
+        self._trail: list[Place] = []
         self._waking: asyncio.TimerHandle | None = None
 
     def _aside(self, work: Coroutine[Any, Any, None], group: str) -> None:
@@ -220,44 +216,6 @@ class MainScreen(MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScreen, Screen[
 
     # -- commands ---------------------------------------------------------------------------------------------------
 
-    def do_pane_jobs(self) -> None:
-        self.go("jobs")
-
-    def do_pane_queues(self) -> None:
-        self.go("queues")
-
-    def do_pane_nodes(self) -> None:
-        self.go("nodes")
-
-    def _step_pane(self, by: int) -> None:
-        ids = list(self.boards)
-        self.go(ids[(ids.index(self._active) + by) % len(ids)])
-
-    def do_pane_next(self) -> None:
-        self._step_pane(1)
-
-    def do_pane_previous(self) -> None:
-        self._step_pane(-1)
-
-    def do_filter(self) -> None:
-        self.query_one(FilterBar).open(self.board.filter)
-
-    def set_filter(self, text: str) -> None:
-        """Filter the pane; a filter that means nothing is said, and the one of before stays."""
-        self._typing = None
-        try:
-            self.board.set_filter(text, self._moment)
-        except FilterError as error:
-            self.say(clean(str(error)), "warn")
-        else:
-            self.say("")
-
-    def sort(self, sorts: Sequence[Sort]) -> None:
-        self.board.sort(sorts, self._moment)
-
-    def do_sort(self) -> None:
-        self.board.next_sort(self._moment)
-
     def do_refresh(self) -> None:
         self._host.engine.refresh()
         self.say("Asked for fresh data.", "dim")
@@ -269,12 +227,10 @@ class MainScreen(MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScreen, Screen[
         self.say("Paused: changes come in but are not painted." if self._paused else "", "warn")
 
     def do_back(self) -> None:
-        """One level back: the last thing said, then the marks, then the filter. Never quits."""
+        """One level back: the last thing said, then the marks, then the trail, then the filter. Never quits."""
         if self._said[0] and not self._paused:
             self.say("")
-        elif self.clear_marks():
-            return
-        elif self.board.filter:
+        elif not self.clear_marks() and not self.go_back() and self.board.filter:
             self.set_filter("")
 
     def do_quit(self) -> None:
@@ -288,6 +244,8 @@ class MainScreen(MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScreen, Screen[
             self.do_job_open()
         elif self._active == "nodes":
             self.do_node_open()
+        else:
+            self.do_queue_jobs()
 
     def on_record_table_row_highlighted(self, message: RecordTable.RowHighlighted) -> None:
         message.stop()
@@ -296,21 +254,6 @@ class MainScreen(MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScreen, Screen[
     def on_record_table_header_clicked(self, message: RecordTable.HeaderClicked) -> None:
         message.stop()
         self.board.sort_by(message.column, self._moment)
-
-    def on_filter_bar_typed(self, message: FilterBar.Typed) -> None:
-        """Wait for a moment of quiet where there are many rows."""
-        if self._typing is not None:
-            self._typing.stop()
-        quiet = 0.08 if self.board.view.total > MANY else 0.0
-        self._typing = self.set_timer(quiet, partial(self.set_filter, message.text)) if quiet else None
-        if not quiet:
-            self.set_filter(message.text)
-
-    def on_filter_bar_closed(self, message: FilterBar.Closed) -> None:
-        if self._typing is not None:
-            self._typing.stop()
-        self.set_filter(message.text)
-        self.go(self._active)
 
     async def on_key_bar_clicked(self, message: KeyBar.Clicked) -> None:
         await self.action_run(message.command)

@@ -7,7 +7,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from textual import events
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
+
+CHARACTERS = {
+    "slash": "/", "question_mark": "?", "asterisk": "*", "colon": ":", "space": " ", "enter": "\r", "tab": "\t",
+    "escape": "\x1b", "backspace": "\x7f",
+}  # fmt: skip
 
 
 async def settle(pilot: Pilot[Any], deadline: float = 10.0) -> None:
@@ -31,3 +38,21 @@ async def until(pilot: Pilot[Any], condition: Callable[[], Any], deadline: float
             raise TimeoutError("the condition did not come true")
         await pilot.pause()
         await asyncio.sleep(0.01)
+
+
+async def tap(pilot: Pilot[Any], *keys: str) -> None:
+    """Press keys one after the other, without waiting for the screen to be painted: for tests of very many keys."""
+    app = pilot.app
+    for key in keys:
+        driver = app._driver
+        assert driver is not None
+        name = _character_to_key(key) if len(key) == 1 and not key.isalnum() else key
+        event = events.Key(name, CHARACTERS.get(name, key if len(key) == 1 else None))
+        event.set_sender(app)
+        driver.send_message(event)
+        for _ in range(30):  # from the application to the screen, to the widget, and back up
+            await asyncio.sleep(0)
+            pumps = [app, *app.screen_stack, *([app.focused] if app.focused else [])]
+            if all(pump._message_queue.empty() for pump in pumps):
+                break
+        await asyncio.sleep(0)
