@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from adapters.base import NotFound
@@ -32,10 +34,24 @@ class JobMemory:
     def rows(self, records: Sequence[bytes]) -> list[Job]:
         """The rows of a whole list, in its order. Raises ProtocolError."""
         old, new = self._rows, {}
-        for record in records:
-            new[record] = old.get(record) or job_of_record(record, self._cluster)
+        with _no_collection():
+            for record in records:
+                new[record] = old.get(record) or job_of_record(record, self._cluster)
         self._rows = new
         return list(new.values())
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """No garbage collection while many rows are made: they hold no cycles, and each full collection in between stops
+    every thread for as long as it takes to walk over all of them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 async def read_jobs(
