@@ -13,22 +13,20 @@ import pytest_asyncio
 
 from tests.contract.harness import Harness
 
-HARNESSES = {
-    module.NAME: module
-    for module in (
-        importlib.import_module(f"tests.contract.{path.stem}")
-        for path in sorted(Path(__file__).parent.glob("harness_*.py"))
-    )
-}
+FOUND = [
+    importlib.import_module(f"tests.contract.{path.stem}")
+    for path in sorted(Path(__file__).parent.glob("harness_*.py"))
+]
+# Those that write come first: an adapter then has one and the same place in both lists, and pytest, which orders the
+# tests of a session by that place, starts each backend once.
+HARNESSES = {module.NAME: module for module in sorted(FOUND, key=lambda module: getattr(module, "READ_ONLY", False))}
 WRITING = [name for name, module in HARNESSES.items() if not getattr(module, "READ_ONLY", False)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`harness` runs over every adapter, `writing` over those that write, `read_only` over the others."""
+    """`harness` runs over every adapter, `writing` over those that write."""
     if "writing" in metafunc.fixturenames:
         metafunc.parametrize("adapter", WRITING, indirect=True, scope="session")
-    elif "read_only" in metafunc.fixturenames:
-        metafunc.parametrize("adapter", [n for n in HARNESSES if n not in WRITING], indirect=True, scope="session")
     elif "harness" in metafunc.fixturenames:
         metafunc.parametrize("adapter", list(HARNESSES), indirect=True, scope="session")
 
@@ -57,6 +55,6 @@ def writing(harness: Harness) -> Harness:
 
 
 @pytest.fixture
-def read_only(harness: Harness) -> Harness:
-    """A harness whose adapter refuses every write."""
-    return harness
+def read_only(adapter: tuple[ModuleType, Any]) -> bool:
+    """Whether the adapter refuses every write."""
+    return bool(getattr(adapter[0], "READ_ONLY", False))

@@ -43,7 +43,7 @@ def texts(value: Any) -> Iterator[str]:
 
 async def world(reader: Reader) -> dict[type[Row], list[Row]]:
     jobs = [*await reader.list_jobs()]
-    detailed = [await reader.get_job(job.id) for job in jobs[:50]]
+    detailed = [await reader.get_job(job.id) for job in jobs[:16]]
     return {Job: [*jobs, *detailed], Queue: [*await reader.list_queues()], Node: [*await reader.list_nodes()]}
 
 

@@ -122,7 +122,7 @@ def steady(row: Row | None) -> object:
     ]
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 async def test_the_watch_equals_a_fresh_list_after_changes_and_cuts(harness: Harness, seed: int) -> None:
     await harness.populate()
     random = Random(seed)
