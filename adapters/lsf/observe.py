@@ -47,7 +47,9 @@ async def jobs_by_base(session: Session, ids: Sequence[str]) -> dict[str, list[J
     unique = list(dict.fromkeys(ids))
     found: dict[str, list[Job]] = {}
     for start in range(0, len(unique), IDS_PER_CALL):
-        for job in await read_jobs(session, ["-a", *unique[start : start + IDS_PER_CALL]]):
+        jobs = await read_jobs(session, ["-a", *unique[start : start + IDS_PER_CALL]])
+        session.note_read(jobs)
+        for job in jobs:
             found.setdefault(job.array.id if job.array else job.id, []).append(job)
     return found
 

@@ -36,7 +36,7 @@ from adapters.lsf.tables import (
     Table,
     Tier,
 )
-from adapters.model import Kind
+from adapters.model import Job, Kind
 from adapters.plan import Command
 from adapters.polling import CallMeter, Sleep
 from adapters.text import clean
@@ -75,6 +75,7 @@ class Session:
         self.dialects = {table: Dialect(table) for table in tables}
         self.prepaid = 0
         self.written: list[tuple[float, Kind, str]] = []
+        self.read: list[Job] = []
         self.wrote = asyncio.Event()
         self._one = asyncio.Lock()
 
@@ -230,6 +231,14 @@ class Session:
         """Have the watch read these (kind, id) again soon."""
         due = self.clock() + self.options.check_after_write
         self.written.extend((due, kind, id) for kind, id in targets)
+        self.wrote.set()
+
+    def note_read(self, jobs: Iterable[Job]) -> None:
+        """Have the watch show jobs that somebody else has just read; what was to be read again has been."""
+        found = list(jobs)
+        ids = {job.id for job in found}
+        self.written = [entry for entry in self.written if entry[1] != "job" or entry[2] not in ids]
+        self.read.extend(found)
         self.wrote.set()
 
 

@@ -7,8 +7,8 @@ an hour. While mbatchd is silent LIM's load goes on. A few seconds after a write
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from typing import cast
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, cast
 
 from adapters.base import AdapterError, Interest, InterestCell, Unavailable, WatchItem
 from adapters.lsf.facts import Facts
@@ -18,7 +18,7 @@ from adapters.lsf.nodes import nodes
 from adapters.lsf.queues import queue
 from adapters.lsf.session import Session
 from adapters.lsf.tables import HOSTS, JOBS, LOAD, QUEUES, Record
-from adapters.model import Delta, Job, Kind, Node, Queue, Row
+from adapters.model import Delta, Job, Kind, Node, Queue, Ref, Row
 from adapters.polling import Fetched, Poller, PollSource
 
 _EARLY = 1.0
@@ -55,6 +55,9 @@ class LsfWatch:
         self._loads: Sequence[Record] = ()
         self._queues: dict[str, Record] = {}
         self._loaded: set[Kind] = set()
+        self._shown: frozenset[Kind] = frozenset()  # kinds whose snapshot is on its way to whoever watches
+        self._extra: dict[str, Ref] = {}
+        self._strays: list[Ref] = []
 
     def sources(self) -> list[PollSource]:
         options = self._session.options
@@ -81,6 +84,8 @@ class LsfWatch:
         async def pump(source: AsyncIterator[WatchItem]) -> None:
             async for item in source:
                 await items.put(item)
+                if isinstance(item, Delta):
+                    self._shown |= item.reset
 
         tasks = [asyncio.create_task(pump(poller.run(cell))), asyncio.create_task(pump(self._written()))]
         try:
@@ -121,11 +126,12 @@ class LsfWatch:
                 self._others = await jobs_by_id(session, ["-u", "all"], without=session.user)
                 self._others_at = session.clock()
         self._loaded.add("job")
-        return Fetched(self._job_rows(interest), session.now(), self._note())
+        rows = self._jobs(interest)
+        self._look_for_strays(rows)
+        return Fetched(list(rows.values()), session.now(), self._note())
 
-    def _job_rows(self, interest: Interest) -> list[Row]:
-        rows = dict(self._others) if interest.owner == "all" else {}
-        return list((rows | self._own).values())
+    def _jobs(self, interest: Interest) -> dict[str, Job]:
+        return self._others | self._own if interest.owner == "all" else self._own
 
     # Queues
 
@@ -196,7 +202,7 @@ class LsfWatch:
         now = self._session.now()
         rows = metrics(
             self._session.cluster,
-            cast("list[Job]", self._job_rows(interest)),
+            self._jobs(interest).values(),
             cast("list[Queue]", self._queue_rows()),
             cast("list[Node]", self._node_rows()),
             now,
@@ -220,22 +226,42 @@ class LsfWatch:
     # After a write
 
     async def _written(self) -> AsyncIterator[WatchItem]:
-        """Read the targets of writes again once they are due, all of a moment in one call."""
+        """Read the targets of writes again once they are due, all of a moment in one call; show what others read."""
         session = self._session
         while True:
-            await session.wrote.wait()
-            session.wrote.clear()
-            while session.written:
-                await session.sleep(max(0.0, session.written[0][0] - session.clock()))
-                targets = {(kind, id) for _, kind, id in session.written}
-                session.written.clear()
-                rows: list[Row] = []
-                for kind in ("job", "node", "queue"):
-                    ids = sorted(id for target, id in targets if target == kind)
-                    if ids and kind in self._loaded:
-                        rows += await self._again(cast("Kind", kind), ids)
-                if rows:
-                    yield Delta(upserts=tuple(rows), at=session.now())
+            await self._next_turn()
+            jobs, session.read = session.read, []
+            if jobs and "job" in self._shown:
+                yield Delta(upserts=tuple(self._merge_jobs(jobs)), at=session.now())
+            if strays := self._strays:
+                self._strays = []
+                yield Delta(removals=tuple(strays), at=session.now())
+            targets = {(kind, id) for due, kind, id in session.written if due <= session.clock()}
+            if not targets:
+                continue
+            session.written = [entry for entry in session.written if entry[1:] not in targets]
+            rows: list[Row] = []
+            for kind in ("job", "node", "queue"):
+                ids = sorted(id for target, id in targets if target == kind)
+                if ids and kind in self._shown:
+                    rows += await self._again(cast("Kind", kind), ids)
+            if rows:
+                yield Delta(upserts=tuple(rows), at=session.now())
+
+    async def _next_turn(self) -> None:
+        """Wait until something was written or read, or a target is due."""
+        session = self._session
+        waits: set[asyncio.Future[Any]] = {asyncio.ensure_future(session.wrote.wait())}
+        if session.written:
+            due = min(entry[0] for entry in session.written)
+            waits.add(asyncio.ensure_future(session.sleep(max(0.0, due - session.clock()))))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
+        session.wrote.clear()
 
     async def _again(self, kind: Kind, ids: Sequence[str]) -> list[Row]:
         """The rows of these ids as they are now; none where LSF does not answer, for the next poll comes anyway."""
@@ -254,7 +280,16 @@ class LsfWatch:
         return [row for row in self._node_rows() if row.id in hosts]
 
     def _merge_jobs(self, jobs: Sequence[Job]) -> list[Row]:
+        """Jobs that no poll brought; the next one may leave them out (others' jobs that are over)."""
         for job in jobs:
             held = self._own if job.owner == self._session.user else self._others
             held[job.id] = job
+            self._extra[job.id] = job.ref
         return list(jobs)
+
+    def _look_for_strays(self, rows: Mapping[str, Job]) -> None:
+        """Take away what was shown in between and no poll has brought."""
+        self._strays += [ref for id, ref in self._extra.items() if id not in rows]
+        self._extra.clear()
+        if self._strays:
+            self._session.wrote.set()

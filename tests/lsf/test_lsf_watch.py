@@ -203,3 +203,30 @@ async def test_after_a_write_its_targets_are_read_once(tmp_path: Path) -> None:
     assert (seen[id], seen["node02"]) == ("cancelled", "drain")
     again = [argv for argv in double.asked()[asked:] if argv[-1] == id and argv[0] == "bjobs"]
     assert len(again) == 2, "once for the plan, once after the write"
+
+
+async def test_what_somebody_else_reads_is_shown_and_not_read_twice(tmp_path: Path) -> None:
+    double = lsf(tmp_path)
+    id, other = add(double, stat="RUN"), add(double, stat="RUN", user="ben")
+    reader, writer = opened(
+        double, check_after_write=5.0, own_interval=0.5, interval=0.5, floor=0.0, calls_per_minute=None
+    )
+    async with aclosing(reader.watch(InterestCell(Interest(kinds=frozenset({"job"}))))) as items:
+        async for item in items:
+            if isinstance(item, SourceState) and item.label == "polling":
+                break
+        for step in (await writer.plan(CancelJob(cluster="lsf", refs=(ref(id), ref(other))))).steps:
+            await writer.send(step)
+        assert len(reader.session.written) == 2
+        seen = await reader.observe([ref(id), ref(other)])
+        assert all(target is not None and target.finished for target in seen.values())
+        assert reader.session.written == [], "the verification has read them"
+        shown: dict[str, str] = {}
+        gone: set[str] = set()
+        async for item in items:
+            if isinstance(item, Delta):
+                shown |= {row.id: row.status for row in item.upserts if isinstance(row, Job)}
+                gone |= {gone.id for gone in item.removals}
+            if shown.get(id) == "cancelled" and other in gone:
+                break
+    assert shown == {id: "cancelled", other: "cancelled"}, "another's job that is over is shown, then leaves the list"
