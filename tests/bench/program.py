@@ -1,8 +1,8 @@
 """The console on a double of a backend that a bench drives by words on a named pipe: ``python -m tests.bench.program``.
 
 Arguments: number of jobs, path of the pipe. Words, one a line: ``marker TEXT`` renames the topmost job, ``far`` changes
-1,000 jobs far below the screen, ``storm SECONDS`` changes 1,000 a second, one in ten of them on the screen, and then
-renames the topmost job to ``storm-over``.
+1,000 jobs far below the screen, ``storm SECONDS`` changes 1,000 a second anywhere, ``busy SECONDS`` as many, one in ten
+of them on the screen; both then rename the topmost job to ``storm-over``.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ class DrivenReader(MemoryReader):
         else:
             step = max(1, feed.jobs // 1000)
             for tick in range(int(argument) * 10):
-                anywhere = [1 + (tick * 90 + n) * step % (feed.jobs - 100) for n in range(90)]
-                far = [feed.job(id, reason=f"tick {tick}") for id in anywhere]
+                anywhere = [1 + (tick * BATCH + n) * step % (feed.jobs - 100) for n in range(BATCH)]
+                rows = [feed.job(id, cores=tick % 16 + 1) for id in anywhere]
                 seen = [feed.job(feed.jobs - 2 - n, cores=tick % 16 + 1) for n in range(10)]
-                yield (*far, *seen)
+                yield (*rows[10:], *seen) if word == "busy" else tuple(rows)
             yield (feed.marker("storm-over"),)
 
 

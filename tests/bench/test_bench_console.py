@@ -105,17 +105,16 @@ def page(console: PtyConsole) -> int:
 
 
 def test_a_thousand_changes_a_second_at_100_000_jobs(tmp_path: Path) -> None:
+    """The budget is for changes anywhere; with one in ten of them on the screen it is printed."""
     with driven_console(100_000, tmp_path) as (console, say):
-        shares = []
-        for number in range(3):
+        shares: dict[str, list[float]] = {"storm": [], "busy": []}
+        for number, word in enumerate(("storm", "busy") * 3):
             say(f"marker calm-{number}")
             console.wait_for(f"calm-{number}", 60)
-            cpu, count, began = console.cpu_seconds, console.bytes_out, time.monotonic()
-            say("storm 8")
+            cpu, began = console.cpu_seconds, time.monotonic()
+            say(f"{word} 6")
             console.wait_for("storm-over", 60)
-            took = time.monotonic() - began
-            shares.append((console.cpu_seconds - cpu) / took)
-            rate = (console.bytes_out - count) / took
-        told = ", ".join(f"{share:.1%}" for share in shares)
-        print(f"\n1,000 changes/s: {told} of a core (5 %), {rate:.0f} bytes/s")
-        assert min(shares) < 0.05
+            shares[word].append((console.cpu_seconds - cpu) / (time.monotonic() - began))
+        anywhere, seen = ([f"{share:.1%}" for share in shares[word]] for word in ("storm", "busy"))
+        print(f"\n1,000 changes/s: {anywhere} of a core (5 %); with a tenth of them on the screen {seen}")
+        assert min(shares["storm"]) < 0.05
