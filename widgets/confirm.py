@@ -80,35 +80,36 @@ class ConfirmPanel(Vertical):
 
     def __init__(self, plan: Plan, question: Question, notes: Sequence[str] = ()) -> None:
         super().__init__(id="confirm-panel")
-        self._plan = plan
         self.question = question
-        self._notes = tuple(notes)
         self._armed = False
         self._seen = False
 
+        why = [f"A typed answer is needed: {question.why}."] if question.why else []
+        # Made here and not in compose: a key may come before the dialog is composed.
+        self.body = VerticalScroll(Static(plan_content(plan, (*notes, *why)), id="confirm-plan"), id="confirm-body")
+        self.body.can_focus = False
+        self._hint_line = Static("", id="confirm-hint")
+        self._no = Button(Content("Cancel"), id="confirm-no", compact=True)
+        self._yes = Button(Content("Confirm"), id="confirm-yes", compact=True, disabled=True)
+        self._answer = TypedAnswer(id="confirm-typed", compact=True, max_length=len(question.expected) + 64)
+
     def compose(self) -> ComposeResult:
-        with VerticalScroll(id="confirm-body", can_focus=False):
-            why = [f"A typed answer is needed: {self.question.why}."] if self.question.why else []
-            yield Static(plan_content(self._plan, (*self._notes, *why)), id="confirm-plan")
-        yield Static("", id="confirm-hint")
+        yield self.body
+        yield self._hint_line
         with Horizontal(id="confirm-answer"):
-            yield Button(Content("Cancel"), id="confirm-no", compact=True)
-            yield Button(Content("Confirm"), id="confirm-yes", compact=True, disabled=True)
+            yield self._no
+            yield self._yes
             if self.question.how == "type":
-                yield TypedAnswer(id="confirm-typed", compact=True, max_length=len(self.question.expected) + 64)
+                yield self._answer
 
     def on_mount(self) -> None:
         self.watch(self.body, "scroll_y", self._scrolled, init=False)
         self.call_after_refresh(self._scrolled)
-        self.query_one("#confirm-no", Button).focus()
-
-    @property
-    def body(self) -> VerticalScroll:
-        return self.query_one("#confirm-body", VerticalScroll)
+        self._no.focus()
 
     @property
     def typed(self) -> str | None:
-        return self.query_one(TypedAnswer).value if self.question.how == "type" else None
+        return self._answer.value if self.question.how == "type" else None
 
     @property
     def ready(self) -> bool:
@@ -122,9 +123,8 @@ class ConfirmPanel(Vertical):
 
     def type(self, character: str) -> None:
         """A letter typed while a button has the focus belongs to the answer."""
-        answer = self.query_one(TypedAnswer)
-        answer.focus()
-        answer.insert_text_at_cursor(character)
+        self._answer.focus()
+        self._answer.insert_text_at_cursor(character)
 
     def approve(self) -> None:
         if self.ready:
@@ -142,7 +142,7 @@ class ConfirmPanel(Vertical):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         if self.ready:
-            self.query_one("#confirm-yes", Button).focus()
+            self._yes.focus()
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()
@@ -158,10 +158,9 @@ class ConfirmPanel(Vertical):
         self._update()
 
     def _update(self) -> None:
-        button = self.query_one("#confirm-yes", Button)
-        if button.disabled == self.ready:
-            button.disabled = not self.ready
-        self.query_one("#confirm-hint", Static).update(Content(self._hint()), layout=False)
+        if self._yes.disabled == self.ready:
+            self._yes.disabled = not self.ready
+        self._hint_line.update(Content(self._hint()), layout=False)
 
     def _hint(self) -> str:
         question = self.question

@@ -23,6 +23,7 @@ from console.screens.facts import status_of
 from console.screens.mark_keys import MarkKeys
 from console.screens.menu_keys import MenuKeys
 from console.screens.open_keys import OpenKeys
+from console.screens.overview import Overview
 from console.screens.pane_keys import PaneKeys, Place
 from console.screens.write_keys import WriteKeys
 from console.view import Sort
@@ -31,6 +32,7 @@ from widgets.filter_bar import FilterBar
 from widgets.jobs import JobsPane
 from widgets.key_bar import KeyBar
 from widgets.nodes import NodesPane
+from widgets.overview import OverviewBar
 from widgets.pane import Pane
 from widgets.queues import QueuesPane
 from widgets.status_bar import StatusBar
@@ -73,12 +75,14 @@ class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScree
         self._paused = False
         self._painted = -1
         self._trail: list[Place] = []
+        self._overview = Overview(self._store, clusters)
         self._waking: asyncio.TimerHandle | None = None
 
     def _aside(self, work: Coroutine[Any, Any, None], group: str) -> None:
         self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
 
     def compose(self) -> ComposeResult:
+        yield OverviewBar()
         yield Container(*(board.pane for board in self.boards.values()), id="panes")
         yield FilterBar()
         yield StatusBar()
@@ -152,6 +156,8 @@ class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScree
             if lost := board.lost_marks():
                 self.say(f"{lost} marked {board.pane.noun} are gone; their marks with them.", "warn")
         self._show_tabs()
+        if not self.has_class("-narrow"):
+            self.query_one(OverviewBar).show(self._overview.lines(now))
         self.show_status()
 
     @property
