@@ -25,18 +25,22 @@ async def record(
     *,
     cell: InterestCell | None = None,
     logs: bool = False,
+    anonymous: bool = False,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Watch for so many seconds and write down what is told.
 
     Args:
+        anonymous: take out whose jobs and machines they are, and all logs.
         logs: also the output of up to 50 jobs that are over, the last 64 kB of each.
 
     Raises AdapterError where the cluster cannot be asked who we are and what it can do.
     """
     capabilities = await reader.capabilities()
     identity = await reader.whoami()
-    with RecordingWriter(path, reader.cluster, capabilities, identity, recorded=datetime.now(UTC), clock=clock) as file:
+    with RecordingWriter(
+        path, reader.cluster, capabilities, identity, recorded=datetime.now(UTC), clock=clock, anonymous=anonymous
+    ) as file:
         logged: set[str] = set()
         try:
             async with asyncio.timeout(seconds), aclosing(cast("Any", reader.watch(cell or InterestCell()))) as items:

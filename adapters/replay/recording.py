@@ -21,6 +21,7 @@ from typing import IO, Any, Literal, Self
 from adapters import base
 from adapters.base import AdapterError, Capabilities, Identity, ProtocolError, SourceState, Unreachable, WatchItem
 from adapters.model import Delta, as_json
+from adapters.replay.anonymise import Anonymiser
 from adapters.replay.rows import RowDecoder, encode_ref, encode_row
 from adapters.replay.secrets import hide, hide_in
 from adapters.text import clean
@@ -43,13 +44,15 @@ class Header:
     identity: Identity
 
 
-def encode_item(item: WatchItem) -> dict[str, Any]:
+def encode_item(item: WatchItem, anonymiser: Anonymiser | None = None) -> dict[str, Any]:
     """A batch or a state as JSON."""
     if isinstance(item, SourceState):
-        return {"state": _encode_state(item)}
+        return {"state": _encode_state(item if anonymiser is None else anonymiser.state(item))}
+    rows = [hide_in(encode_row(row)) for row in item.upserts]
+    removals = [encode_ref(ref) for ref in item.removals]
     data: dict[str, Any] = {
-        "upserts": [hide_in(encode_row(row)) for row in item.upserts],
-        "removals": [encode_ref(ref) for ref in item.removals],
+        "upserts": rows if anonymiser is None else [anonymiser.row(row) for row in rows],
+        "removals": removals if anonymiser is None else [anonymiser.ref(ref) for ref in removals],
         "reset": sorted(item.reset),
         "more": item.more,
         "snapshot": item.snapshot,
@@ -164,6 +167,7 @@ class RecordingWriter:
 
     Args:
         clock: seconds, for the times within the recording.
+        anonymous: take out whose it is (`adapters.replay.anonymise`); logs are then not written.
     """
 
     def __init__(
@@ -175,9 +179,14 @@ class RecordingWriter:
         *,
         recorded: datetime,
         clock: Callable[[], float],
+        anonymous: bool = False,
     ) -> None:
         self._clock = clock
         self._start = clock()
+        self._anonymiser = Anonymiser() if anonymous else None
+        if self._anonymiser is not None:
+            cluster = self._anonymiser.name("cluster", cluster)
+            identity = Identity(self._anonymiser.name("user", identity.name), identity.role)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         self._file: IO[str] = os.fdopen(descriptor, "w", encoding="utf-8", newline="\n")
         self._put(encode_header(cluster, capabilities, identity, recorded))
@@ -194,10 +203,12 @@ class RecordingWriter:
     def write(self, item: WatchItem) -> None:
         """A batch or a state, now. Large snapshots are written in pieces, so that reading one never takes long."""
         for piece in in_pieces(item):
-            self._put({"t": self._elapsed(), **encode_item(piece)})
+            self._put({"t": self._elapsed(), **encode_item(piece, self._anonymiser)})
 
     def log(self, job: str, stream: Literal["stdout", "stderr"], data: bytes) -> None:
-        """A piece of a job's output, now."""
+        """A piece of a job's output, now. Left out of an anonymous recording."""
+        if self._anonymiser is not None:
+            return
         text = hide(data.decode("utf-8", "backslashreplace"))
         self._put({"t": self._elapsed(), "log": {"job": job, "stream": stream, "data": text}})
 
