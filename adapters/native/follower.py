@@ -43,6 +43,7 @@ class Watch(Protocol):
         self, interest: Interest, kinds: frozenset[Kind], position: str | None
     ) -> AsyncGenerator[WatchItem, None]: ...
     def batch(self, events: Sequence[Event], interest: Interest, kinds: frozenset[Kind]) -> Delta | None: ...
+    def starting(self, kinds: frozenset[Kind]) -> list[SourceState]: ...
     def live(self, kinds: frozenset[Kind]) -> list[SourceState]: ...
     def trouble(self, error: AdapterError, kinds: frozenset[Kind], failures: int, retry_in: float) -> SourceState: ...
     def list_failed(self, error: AdapterError, kinds: frozenset[Kind]) -> tuple[SourceState, float]: ...
@@ -95,7 +96,8 @@ class Follower:
         changed = self._spawn(self._watch.cell.changed())
         got = self._spawn(self._queue.get())
         self._list_in(PATIENCE)
-        yield SourceState("connecting", self._kinds | {"metrics"})
+        for state in self._watch.starting(self._kinds):
+            yield state
         while True:
             due = max(0.0, self._due())
             timeout = due if due < float("inf") else None
@@ -103,10 +105,12 @@ class Follower:
             if pump.done():
                 pump.result()
             if changed.done():
-                if self._needs_another(changed.result()):
+                before, self._interest = self._interest, changed.result()
+                if _needs_another(before, self._interest):
                     return
-                self._must_list = True
-                self._list_in(0.0)
+                if before == self._interest:  # nobody looks elsewhere: a person asks for fresh rows
+                    self._must_list = True
+                    self._list_in(0.0)
                 changed = self._spawn(self._watch.cell.changed())
             if got.done():
                 for taken in self._take([got.result(), *self._waiting()]):
@@ -116,11 +120,6 @@ class Follower:
                 async with aclosing(self._list()) as listed:
                     async for item in listed:
                         yield item
-
-    def _needs_another(self, interest: Interest) -> bool:
-        same = interest.kinds == self._interest.kinds and interest.owner == self._interest.owner
-        self._interest = interest
-        return not same
 
     def _waiting(self) -> Iterator[StreamItem]:
         """What is in the queue already."""
@@ -212,3 +211,8 @@ class Follower:
         if self._must_list and not isinstance(loss.error, Unreachable):
             self._list_in(0.0)
         return self._watch.trouble(loss.error, self._kinds, loss.failures, loss.retry_in)
+
+
+def _needs_another(before: Interest, after: Interest) -> bool:
+    """Whether other rows are looked at; rows in detail need nothing, since events bring all that is known."""
+    return (before.kinds, before.owner) != (after.kinds, after.owner)

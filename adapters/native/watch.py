@@ -157,6 +157,11 @@ class EventWatch:
             return False
         return self._owner is None or not isinstance(change.row, Job) or change.row.owner == self._owner
 
+    def starting(self, kinds: frozenset[Kind]) -> list[SourceState]:
+        """Connecting, for the kinds of which there is nothing to show yet."""
+        missing = kinds - self._loaded
+        return [SourceState("connecting", missing | TOTALS)] if missing else []
+
     def live(self, kinds: frozenset[Kind]) -> list[SourceState]:
         """Live, but for the kinds that could not be read."""
         shown: frozenset[Kind] = (kinds | TOTALS) - self._denied.keys()

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 
 from adapters.base import Interest, InterestCell, ProtocolError, Unauthenticated
-from adapters.model import Metrics
+from adapters.model import Metrics, Ref
 from tests.doubles.scripted_native import ScriptedNative, job_row
 from tests.doubles.serving import closed_port, serve_app
 from tests.native.watching import until, watching
@@ -235,6 +235,18 @@ async def test_a_person_may_ask_for_fresh_rows(server: Server) -> None:
         double.put(job_row(8), say=False)
         cell.refresh()
         await until(lambda: "8" in told.jobs())
+
+
+async def test_looking_at_a_row_in_detail_lists_nothing_again(server: Server) -> None:
+    double, url = server
+    cell = InterestCell()
+    async with watching(url, cell) as told:
+        await until(lambda: "live" in told.labels)
+        listed = double.calls.count("/xce/v1/jobs")
+        cell.set(Interest(detail=(Ref("c", "job", "1"),)))
+        double.put(job_row(2))
+        await until(lambda: "2" in told.jobs())
+        assert double.calls.count("/xce/v1/jobs") == listed
 
 
 async def test_totals_follow_the_events(server: Server) -> None:
