@@ -120,7 +120,10 @@ def _forbidden(said: str, status: Mapping[str, Any] | None, headers: Mapping[str
     if "no PriorityClass with name" in said:
         return Invalid(said, "Name a priority class that exists.", details={"meaning": "priority_class"})
     if " cannot " in said and 'User "' in said:
-        return Forbidden(said, "Ask whoever runs the cluster for a role with that right.", details={"meaning": "rbac"})
+        hint = "Ask whoever runs the cluster for a role with that right."
+        if " cannot list " in said or " cannot watch " in said:
+            hint = "Name the namespaces you may read in the profile (namespaces), or ask for a role with that right."
+        return Forbidden(said, hint, details={"meaning": "rbac"})
     return Forbidden(said, "An admission rule of the cluster refuses it.", details={"meaning": "admission"})
 
 

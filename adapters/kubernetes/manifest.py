@@ -170,7 +170,7 @@ def _fill(made: Made, spec: JobSpec, defaults: Defaults) -> None:
     if not image:
         raise Invalid("A container needs an image.", "Give one (image), or set a default in the profile.")
     container["image"] = str(image)
-    _command(container, spec)
+    _command(made, container, spec)
     pod.setdefault("restartPolicy", "Never")
     job.setdefault("backoffLimit", 0)
     for name, value in (
@@ -193,7 +193,7 @@ def _fill(made: Made, spec: JobSpec, defaults: Defaults) -> None:
             made.warnings.append(f"Kubernetes has no {name} of a job: it is left out.")
 
 
-def _command(container: dict[str, Any], spec: JobSpec) -> None:
+def _command(made: Made, container: dict[str, Any], spec: JobSpec) -> None:
     if spec.script is not None:
         first = spec.script.splitlines()[0] if spec.script else ""
         shell = first[2:].split() if first.startswith("#!") else []
@@ -208,6 +208,7 @@ def _command(container: dict[str, Any], spec: JobSpec) -> None:
         container["env"] = list(held.values())
     if spec.cwd is not None:
         container["workingDir"] = spec.cwd
+        made.warnings.append(f"It begins in {clean(spec.cwd, 200)}, a folder of the container and not of this machine.")
 
 
 def _width(job: dict[str, Any], spec: JobSpec) -> None:

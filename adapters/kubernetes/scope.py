@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from adapters.base import AdapterError
 from adapters.kubernetes.client import Api
@@ -20,8 +21,10 @@ from adapters.kubernetes.slim import items, key_of, part
 
 KEPT = 300.0
 """Seconds until the whole cluster is tried again."""
-MOST_NAMESPACES = 200
-"""A person with many namespaces is served the first so many of them, and told so."""
+MOST_NAMESPACES = 30
+"""Namespaces that are followed, as each takes a connection a kind; whoever has more is told to name theirs."""
+MOST_ASKED = 300
+"""Namespaces whose rules are asked for."""
 AT_ONCE = 8
 """Reviews asked for side by side."""
 RULES_PATH = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
@@ -35,6 +38,8 @@ class Scope:
         self._fixed = tuple(namespaces)
         self._found: dict[str, tuple[float, tuple[str, ...]]] = {}
         self._names: tuple[float, tuple[str, ...]] | None = None
+        self._rules: dict[str, tuple[float, list[Mapping[str, Any]]]] = {}
+        self._more = 0
         self._lock = asyncio.Lock()
         self._gate = asyncio.Semaphore(AT_ONCE)
 
@@ -58,10 +63,12 @@ class Scope:
         own = self._api.config.namespace
         async with self._lock:
             names = await self._namespaces()
-            candidates = [own, *(name for name in names if name != own)][:MOST_NAMESPACES]
+            candidates = [own, *(name for name in names if name != own)][:MOST_ASKED]
             readable = await asyncio.gather(*(self._readable(name, resource) for name in candidates))
         # Without a rule that says so our own is tried all the same: the review may be incomplete.
         found = tuple(name for name, may in zip(candidates, readable, strict=True) if may or name == own)
+        self._more = max(self._more, len(found) - MOST_NAMESPACES)
+        found = found[:MOST_NAMESPACES]
         self._found[resource.key] = (time.monotonic(), found)
         return found
 
@@ -78,27 +85,33 @@ class Scope:
         return self._names[1]
 
     async def _readable(self, namespace: str, resource: Resource) -> bool:
+        return any(
+            _covers(rule.get("apiGroups"), resource.group)
+            and _covers(rule.get("resources"), resource.plural)
+            and _covers(rule.get("verbs"), "list")
+            for rule in await self._rules_of(namespace)
+            if not rule.get("resourceNames")
+        )
+
+    async def _rules_of(self, namespace: str) -> list[Mapping[str, Any]]:
+        """What one may do in a namespace; nothing where the server does not say."""
+        held = self._rules.get(namespace)
+        if held is not None and time.monotonic() - held[0] < KEPT:
+            return held[1]
         review = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SelfSubjectRulesReview",
             "spec": {"namespace": namespace},
         }
-        body = json.dumps(review).encode()
+        headers, body = {"content-type": "application/json"}, json.dumps(review).encode()
         try:
             async with self._gate:
-                answer = await self._api.ask(
-                    "POST", self._api.prefix + RULES_PATH, {"content-type": "application/json"}, body
-                )
+                answer = await self._api.ask("POST", self._api.prefix + RULES_PATH, headers, body)
             rules = items(part(parse(answer.body), "status"), "resourceRules")
         except AdapterError:
-            return False
-        return any(
-            _covers(rule.get("apiGroups"), resource.group)
-            and _covers(rule.get("resources"), resource.plural)
-            and _covers(rule.get("verbs"), "list")
-            for rule in rules
-            if not rule.get("resourceNames")
-        )
+            return []
+        self._rules[namespace] = (time.monotonic(), rules)
+        return rules
 
     def note(self, keys: Sequence[str]) -> str:
         """One sentence for the pane where only a part of the cluster is looked at; empty where all of it is."""
@@ -111,7 +124,10 @@ class Scope:
             return ""
         names = sorted(narrowed)
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        return f"Only the namespaces {shown}." if self._fixed else f"Only the namespaces you may read: {shown}."
+        if self._fixed:
+            return f"Only the namespaces {shown}."
+        more = f" {self._more} more are left out: name yours in the profile (namespaces)." if self._more > 0 else ""
+        return f"Only the namespaces you may read: {shown}.{more}"
 
 
 def _covers(listed_: object, name: str) -> bool:

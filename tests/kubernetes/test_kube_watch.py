@@ -307,3 +307,15 @@ async def test_a_person_who_may_list_but_not_watch_gets_polls(double: KubeDouble
         await until(lambda: "team-a/b" in mirror.of("job"), "the next poll brings it")
         double.store.remove(double.served("jobs"), "team-a", "b")
         await until(lambda: _cancelled(mirror, "team-a/b"), "and takes it away")
+
+
+async def test_a_person_of_very_many_namespaces_is_served_some_and_told(double: KubeDouble, opened: Opened) -> None:
+    for number in range(40):
+        double.put("namespaces", {"metadata": {"name": f"team-{number:02}"}, "status": {"phase": "Active"}})
+        double.put("jobs", job("a", f"team-{number:02}"))
+    reader = opened.reader("many", kubeconfig=str(double.kubeconfig(opened.folder, "many", "team-07")))
+    async with watched(reader) as mirror:
+        await until(lambda: len(mirror.of("job")) == 30, "the first thirty")
+        assert "team-07/a" in mirror.of("job"), "one's own namespace is among them"
+        await until(lambda: "10 more are left out" in last(mirror, "job").note, "and it is said")
+    assert len([request for request in double.requests if "rulesreviews" in request.path]) == 40

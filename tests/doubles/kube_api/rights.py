@@ -93,6 +93,15 @@ PEOPLE = {
     "lister": Person(
         "lisa", rules=(_rule(READ - {"watch"}, "", "pods", "nodes"), _rule(READ - {"watch"}, "batch", "jobs"), *_OWN)
     ),
+    "many": Person(
+        "mona",
+        rules=(
+            _rule(READ, "", "namespaces"),
+            *(_rule(READ, "batch", "jobs", namespace=f"team-{i:02}") for i in range(40)),
+            *(_rule(READ, "", "pods", namespace=f"team-{i:02}") for i in range(40)),
+            *_OWN,
+        ),
+    ),
     "nobody": Person("nobody", rules=_OWN),
 }
 ANONYMOUS = Person("system:anonymous", ("system:unauthenticated",))
