@@ -78,6 +78,8 @@ class OverviewBar(Widget):
         for name, used, total in line.shares:
             figures = f"{UNKNOWN if used is None else used}/{UNKNOWN if total is None else total}"
             parts += [(f"{name} ", "dim"), (bar(used, total), "hour"), (f" {figures}  ", "plain")]
-        parts += [("running 1h ", "dim"), (line.hour, "hour")]
+        parts.append(("running 1h ", "dim"))
+        room = max(0, width - sum(len(text) for text, _ in parts) - 1)
+        parts.append((line.hour[-room:] if room else "", "hour"))
         segments = [Segment(text, self._style(part)) for text, part in parts if text]
         return Strip(segments).adjust_cell_length(width, base)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import BindingType
 from textual.content import Content
 from textual.screen import Screen
@@ -16,6 +19,7 @@ from adapters.text import clean
 from console.commands import Context
 from console.screens.bindings import CommandScreen, bindings_for
 from widgets.key_bar import KeyBar
+from widgets.log_search import find, first_error
 from widgets.log_view import LogView
 
 if TYPE_CHECKING:
@@ -36,6 +40,8 @@ class LogScreen(CommandScreen, Screen[None]):
         self._job = job
         self._stream: Literal["stdout", "stderr"] = "stdout"
         self.heading = Static("", id="log-title")
+        self._wanted = ""
+        self._at: int | None = None
         self.view = LogView()
         self.keys = KeyBar()
 
@@ -54,6 +60,7 @@ class LogScreen(CommandScreen, Screen[None]):
         return self.view
 
     def _read(self) -> None:
+        self._at = None
         self.view.feed(b"", reset=True)
         self.view.note(f"Waiting for {self._stream} …")
         self._title()
@@ -77,11 +84,11 @@ class LogScreen(CommandScreen, Screen[None]):
         except AdapterError as error:
             self.view.note(f"-- {clean(error.message)} {clean(error.hint)} --")
 
-    def _title(self) -> None:
+    def _title(self, word: str = "") -> None:
         following = "following" if self.view.following else "not following, f follows"
         dropped = f", first {self.view.text.dropped} lines dropped" if self.view.text.dropped else ""
         name = clean(self._job.name, 60)
-        lines = f"{len(self.view.text)} lines{dropped}, {following}"
+        lines = f"{len(self.view.text)} lines{dropped}, {following}" + (f"; {word}" if word else "")
         text = f" {self._stream} of job {clean(self._job.id, 40)} {name}  {lines}"
         self.heading.update(Content(text), layout=False)
 
@@ -96,6 +103,58 @@ class LogScreen(CommandScreen, Screen[None]):
     def do_move_bottom(self) -> None:
         self.view.to_end()
         self._title()
+
+    def do_log_search(self) -> None:
+        """Ask for a text and go to the next line that holds it."""
+        from console.screens.prompt import PromptScreen
+
+        prompt = PromptScreen("Search the log", "Text", initial=self._wanted)
+        self.app.push_screen(prompt, self._search)
+
+    def _search(self, wanted: str | None) -> None:
+        if wanted:
+            self._wanted = wanted
+            self._go_to_found(1)
+
+    def _go_to_found(self, step: int) -> None:
+        start = self._at if self._at is not None else self.view.top - (step > 0)
+        self._show_found(find(self.view.text, self._wanted, start, step), f"{clean(self._wanted, 40)!r} is not in it")
+
+    def _show_found(self, index: int | None, otherwise: str) -> None:
+        if index is None:
+            self._title(otherwise)
+            return
+        self._at = index
+        self.view.show_line(index)
+        self._title(f"line {index + 1}")
+
+    def do_log_next(self) -> None:
+        if self._wanted:
+            self._go_to_found(1)
+        else:
+            self.do_log_search()
+
+    def do_log_previous(self) -> None:
+        if self._wanted:
+            self._go_to_found(-1)
+
+    def do_log_error(self) -> None:
+        """Go to the first line that speaks of an error, then to the next one."""
+        start = self._at if self._at is not None else -1
+        self._show_found(first_error(self.view.text, start), "no line speaks of an error")
+
+    def do_log_wrap(self) -> None:
+        self._title("long lines wrapped" if self.view.toggle_wrap() else "long lines cut")
+
+    def do_log_pager(self) -> None:
+        """Hand what was read to the person's pager; the console comes back when it ends."""
+        lines = "\n".join(self.view.text.line(n) for n in range(len(self.view.text)))
+        pager = shlex.split(os.environ.get("PAGER", "less"))
+        try:
+            with self.app.suspend():
+                subprocess.run(pager, input=lines.encode(), check=False)
+        except (OSError, SuspendNotSupported) as error:
+            self._title(f"{pager[0]}: {getattr(error, 'strerror', None) or 'cannot run here'}")
 
     def do_log_follow(self) -> None:
         if self.view.following:
