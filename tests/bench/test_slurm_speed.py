@@ -127,7 +127,8 @@ async def test_time_behind_the_command_stalls_and_memory(reader: SlurmReader, tm
     per_job = _bytes_held(tmp_path) / jobs
     print(
         f"\n{jobs} jobs: command {command:.2f} s, first list {whole:.2f} s ({cpu:.2f} s CPU of ours), "
-        f"unchanged list {same:.2f} s, diff {compared * 1000:.0f} ms, longest stall {ticker.longest * 1000:.0f} ms, {per_job:.0f} bytes a job"
+        f"unchanged list {same:.2f} s, diff {compared * 1000:.0f} ms, "
+        f"longest stall {ticker.longest * 1000:.0f} ms, {per_job:.0f} bytes a job"
     )
     assert sum(isinstance(row, Job) for row in first.rows) == jobs
     assert sum(isinstance(row, Job) for row in upserts) == 50 and removals == []
