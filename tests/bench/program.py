@@ -2,7 +2,7 @@
 
 Arguments: number of jobs, path of the pipe. Words, one a line: ``marker TEXT`` renames the topmost job, ``far`` changes
 1,000 jobs far below the screen, ``storm SECONDS`` changes 1,000 a second anywhere, ``busy SECONDS`` as many, one in ten
-of them on the screen; both then rename the topmost job to ``storm-over``.
+of them on the screen; both rename the topmost job to ``storm-begins`` before, and to ``storm-over`` after.
 """
 
 from __future__ import annotations
@@ -63,13 +63,19 @@ class DrivenReader(MemoryReader):
                 ids = range(1 + part * BATCH, 1 + (part + 1) * BATCH)
                 yield tuple(feed.job(id, reason=f"round {self._round}") for id in ids)
         else:
-            step = max(1, feed.jobs // 1000)
-            for tick in range(int(argument) * 10):
-                anywhere = [1 + (tick * BATCH + n) * step % (feed.jobs - 100) for n in range(BATCH)]
-                rows = [feed.job(id, cores=tick % 16 + 1) for id in anywhere]
-                seen = [feed.job(feed.jobs - 2 - n, cores=tick % 16 + 1) for n in range(10)]
-                yield (*rows[10:], *seen) if word == "busy" else tuple(rows)
+            batches = list(self._storm(word, int(argument)))
+            yield (feed.marker("storm-begins"),)
+            yield from batches
             yield (feed.marker("storm-over"),)
+
+    def _storm(self, word: str, seconds: int) -> Iterator[tuple[Row, ...]]:
+        feed = self._feed
+        step = max(1, feed.jobs // 1000)
+        for tick in range(seconds * 10):
+            anywhere = [1 + (tick * BATCH + n) * step % (feed.jobs - 100) for n in range(BATCH)]
+            rows = [feed.job(id, cores=tick % 16 + 1) for id in anywhere]
+            seen = [feed.job(feed.jobs - 2 - n, cores=tick % 16 + 1) for n in range(10)]
+            yield (*rows[10:], *seen) if word == "busy" else tuple(rows)
 
 
 class DrivenBackend(MemoryBackend):
