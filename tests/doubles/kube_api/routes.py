@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -21,13 +20,12 @@ from tests.doubles.kube_api.answers import (
     as_json,
     bad_request,
     details,
-    forbidden,
-    no_such_group,
     not_found,
     wrong_uid,
 )
-from tests.doubles.kube_api.kinds import OLDER_VERSIONS, Served
-from tests.doubles.kube_api.rights import Person, person_of
+from tests.doubles.kube_api.asked import Asked, authorize, is_mutation, parse
+from tests.doubles.kube_api.kinds import Served
+from tests.doubles.kube_api.rights import person_of
 from tests.doubles.kube_api.selecting import check_version, matches, page
 from tests.doubles.kube_api.server import Fault, KubeDouble
 from tests.doubles.kube_api.store import Obj, stamp
@@ -36,35 +34,6 @@ ORPHANED = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
 )
-VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-
-
-@dataclass
-class Asked:
-    """A request taken apart."""
-
-    person: Person
-    method: str
-    served: Served
-    version: str
-    namespace: str | None
-    name: str | None
-    sub: str
-    query: dict[str, str]
-    body: bytes
-    media: str
-
-    @property
-    def dry(self) -> bool:
-        return is_dry(self.method, self.body, "dryRun" in self.query)
-
-
-def is_dry(method: str, body: bytes | None, in_query: bool) -> bool:
-    """Whether a request is a dry run. As in the real server, the options of a DELETE are those of its body where it
-    has one, and its query is ignored then."""
-    if method == "DELETE" and body:
-        return b'"dryRun"' in body
-    return in_query
 
 
 class Routes:
@@ -117,8 +86,8 @@ class Routes:
         if early is not None:
             return early
         media = request.headers.get("content-type", "").partition(";")[0]
-        asked = self._parse(person, request.method, parts, query, body, media)
-        self._authorize(asked)
+        asked = parse(double, person, request.method, parts, query, body, media)
+        authorize(asked)
         if asked.sub == "log":
             return subresources.log(self._double, self._held(asked), asked.query)
         if asked.sub == "eviction":
@@ -127,43 +96,6 @@ class Routes:
             return self._read(asked)
         handlers = {"POST": self._create, "PATCH": self._patch, "DELETE": self._delete, "PUT": self._put}
         return handlers[asked.method](asked)
-
-    def _parse(
-        self, person: Person, method: str, parts: list[str], query: dict[str, str], body: bytes, media: str
-    ) -> Asked:
-        if parts[:1] == ["api"] and len(parts) > 2:
-            group, version, rest = "", parts[1], parts[2:]
-        elif parts[:1] == ["apis"] and len(parts) > 3:
-            group, version, rest = parts[1], parts[2], parts[3:]
-        else:
-            raise no_such_group()
-        namespace = None
-        if rest[0] == "namespaces" and len(rest) > 2:
-            namespace, rest = rest[1], rest[2:]
-        served = next(
-            (
-                kind
-                for kind in self._double.kinds
-                if (kind.group, kind.plural) == (group, rest[0])
-                and version in (kind.version, *OLDER_VERSIONS.get(group, ()))
-            ),
-            None,
-        )
-        if served is None:
-            raise no_such_group()
-        name = rest[1] if len(rest) > 1 else None
-        sub = rest[2] if len(rest) > 2 else ""
-        return Asked(person, method, served, version, namespace, name, sub, query, body, media)
-
-    def _authorize(self, asked: Asked) -> None:
-        verb = VERBS[asked.method]
-        if asked.method == "GET" and asked.name is None:
-            verb = "watch" if asked.query.get("watch") in ("1", "true") else "list"
-        if asked.method == "DELETE" and asked.name is None:
-            verb = "deletecollection"
-        resource = f"{asked.served.plural}/{asked.sub}" if asked.sub else asked.served.plural
-        if asked.person.allowed(verb, asked.served.group, resource, asked.namespace) is None:
-            raise forbidden(asked.person.name, verb, asked.served, asked.namespace, asked.name, asked.sub)
 
     def _held(self, asked: Asked) -> Obj:
         assert asked.name is not None
@@ -322,13 +254,6 @@ class Routes:
                 owners = pod["metadata"].get("ownerReferences") or []
                 if any(owner["uid"] == obj["metadata"]["uid"] for owner in owners):
                     store.remove(pods, asked.namespace, pod["metadata"]["name"])
-
-
-def is_mutation(seen: HttpRequest) -> bool:
-    """Whether a request may change something: no dry run, no review."""
-    if seen.method in ("GET", "HEAD") or "reviews" in seen.path.partition("?")[0].rpartition("/")[2]:
-        return False
-    return not is_dry(seen.method, seen.body, "dryRun=" in seen.path)
 
 
 def _bare(served: Served, obj: Obj) -> Obj:
