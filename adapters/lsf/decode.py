@@ -156,11 +156,6 @@ def read_delimited(
     return _read_rows(lines, table, names, delimiter, rows)
 
 
-def read_headless(text: str, table: Table, columns: Sequence[str], delimiter: str = DELIMITER) -> Rows:
-    """Tier B as ``-noheader`` gives it: rows only."""
-    return _read_rows(_lines(text), table, [name.upper() for name in columns], delimiter, Rows())
-
-
 def _read_rows(lines: Iterator[str], table: Table, names: list[str], delimiter: str, rows: Rows) -> Rows:
     splits = len(names) - 1
     last = names[-1] if table.last and names[-1].lower() == table.last.lower() else None

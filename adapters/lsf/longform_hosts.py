@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from adapters.lsf.longform import limits, unfold
@@ -23,7 +22,6 @@ class QueueDetail:
     memory_limit_bytes: int | None = None
     default_run_limit_seconds: int | None = None
     default_memory_bytes: int | None = None
-    status: str = ""
 
 
 @dataclass(slots=True)
@@ -70,7 +68,6 @@ def read_queues(text: str) -> dict[str, QueueDetail]:
 def _queue(block: _Block) -> QueueDetail:
     binding, default = block.limits(default=False), block.limits(default=True)
     description = next((line.strip()[3:] for line in block.lines if line.strip().startswith("-- ")), None)
-    status = re.search(r"\b(Open|Closed):\w+", "\n".join(block.lines))
     comment = block.titled("ADMIN ACTION COMMENT")
     return QueueDetail(
         name=block.name,
@@ -82,7 +79,6 @@ def _queue(block: _Block) -> QueueDetail:
         memory_limit_bytes=size(binding.get("MEMLIMIT")),
         default_run_limit_seconds=run_limit(default.get("RUNLIMIT"))[0],
         default_memory_bytes=size(default.get("MEMLIMIT")),
-        status=status[0] if status else "",
     )
 
 
@@ -91,7 +87,6 @@ class HostDetail:
     """What only ``bhosts -l`` tells of a host; all text is clean."""
 
     name: str
-    status: str = ""
     comment: str | None = None
     thresholds: tuple[str, ...] = ()
 
@@ -102,15 +97,9 @@ def read_hosts(text: str) -> dict[str, HostDetail]:
 
 
 def _host(block: _Block) -> HostDetail:
-    status = ""
-    for title, values in zip(block.lines, block.lines[1:], strict=False):
-        if title.split()[:2] == ["STATUS", "CPUF"] and values.split():
-            status = values.split()[0]
-            break
     comment = block.titled("ADMIN ACTION COMMENT")
     return HostDetail(
         name=block.name,
-        status=clean(status, 64),
         comment=clean(comment.strip('"'), 512) if comment else None,
         thresholds=_thresholds(block.lines),
     )

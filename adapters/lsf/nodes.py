@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
+from adapters.lsf.longform_hosts import HostDetail
 from adapters.lsf.states import host_reason, node_status
 from adapters.lsf.tables import INDICES, Record
 from adapters.lsf.units import count, number, size
@@ -91,8 +92,10 @@ def _lim_extensions(record: Record) -> dict[str, Any]:
     return found
 
 
-def node(cluster: str, host: Record | None, load: Record | None, lim: Record | None) -> Node:
-    """One host from what mbatchd (`host`) and LIM (`load`, `lim`) say of it; each may be missing."""
+def node(
+    cluster: str, host: Record | None, load: Record | None, lim: Record | None, detail: HostDetail | None = None
+) -> Node:
+    """One host from what mbatchd (`host`, `detail`) and LIM (`load`, `lim`) say of it; each may be missing."""
     host, load, lim = host or {}, load or {}, lim or {}
     raw = host.get("STATUS", "")
     jobs, slots, processors = count(host.get("NJOBS")), count(host.get("MAX")), count(lim.get("NCPUS"))
@@ -101,9 +104,11 @@ def node(cluster: str, host: Record | None, load: Record | None, lim: Record | N
     extensions = _slot_extensions(host) | _lim_extensions(lim) | load_of(load)
     if raw:
         extensions["raw_status"] = clean(raw)
-    comment = clean(host.get("COMMENTS", "").strip(), 512)
+    comment = clean(host.get("COMMENTS", "").strip(), 512) or (detail.comment if detail else None)
     if comment:
         extensions["comment"] = comment
+    if detail and detail.thresholds:
+        extensions["thresholds"] = detail.thresholds
     reason = host_reason(clean(raw), jobs)
     return Node(
         name=clean(host.get("HOST_NAME") or load.get("HOST_NAME") or lim.get("HOST_NAME") or "", 256),
@@ -123,14 +128,21 @@ def node(cluster: str, host: Record | None, load: Record | None, lim: Record | N
     )
 
 
-def nodes(cluster: str, hosts: Sequence[Record], loads: Sequence[Record], lims: Sequence[Record]) -> list[Node]:
+def nodes(
+    cluster: str,
+    hosts: Sequence[Record],
+    loads: Sequence[Record],
+    lims: Sequence[Record],
+    details: Mapping[str, HostDetail] | None = None,
+) -> list[Node]:
     """All batch hosts; where mbatchd has told nothing (`hosts` is empty), the hosts that LIM knows."""
-    load_by_name = {record["HOST_NAME"]: record for record in loads}
-    lim_by_name = {record["HOST_NAME"]: record for record in lims}
-    if hosts:
-        return [
-            node(cluster, host, load_by_name.get(host["HOST_NAME"]), lim_by_name.get(host["HOST_NAME"]))
-            for host in hosts
-        ]
-    names = dict.fromkeys([*load_by_name, *lim_by_name])
-    return [node(cluster, None, load_by_name.get(name), lim_by_name.get(name)) for name in names]
+    load = {record["HOST_NAME"]: record for record in loads}
+    lim = {record["HOST_NAME"]: record for record in lims}
+    names = [record["HOST_NAME"] for record in hosts]
+    if not hosts:
+        return [node(cluster, None, load.get(name), lim.get(name)) for name in dict.fromkeys([*load, *lim])]
+    known = details or {}
+    return [
+        node(cluster, host, load.get(name), lim.get(name), known.get(name))
+        for name, host in zip(names, hosts, strict=True)
+    ]

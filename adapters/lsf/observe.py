@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from adapters.base import NotFound
 from adapters.lsf.jobs import split_id
+from adapters.lsf.listing import read_jobs
 from adapters.lsf.nodes import node
 from adapters.lsf.queues import queue
 from adapters.lsf.session import Session
 from adapters.lsf.tables import HOSTS, QUEUES, RESERVATIONS, Record
-from adapters.lsf.watch import read_jobs
 from adapters.model import Job, Ref
 from adapters.plan import Target
 from adapters.text import clean

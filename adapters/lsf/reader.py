@@ -24,6 +24,7 @@ from adapters.lsf import capabilities, history, logs
 from adapters.lsf.details import enrich
 from adapters.lsf.facts import Facts
 from adapters.lsf.jobs import INTENT_MARK, JobRows, split_id
+from adapters.lsf.listing import own_selection, read_jobs
 from adapters.lsf.longform import JobDetail, read_details
 from adapters.lsf.metrics import metrics
 from adapters.lsf.nodes import nodes
@@ -33,7 +34,7 @@ from adapters.lsf.queues import queue
 from adapters.lsf.session import Session
 from adapters.lsf.tables import DESCRIPTIONS, HOSTS, JOB_DETAIL, LOAD, QUEUES, Record
 from adapters.lsf.times import Clock
-from adapters.lsf.watch import LsfWatch, own_selection, read_jobs
+from adapters.lsf.watch import LsfWatch
 from adapters.model import FINISHED, ArrayInfo, Job, Metrics, Node, Queue, Ref
 from adapters.plan import Target
 from adapters.text import clean

@@ -12,12 +12,13 @@ from typing import Any, cast
 
 from adapters.base import AdapterError, Interest, InterestCell, Unavailable, WatchItem
 from adapters.lsf.facts import Facts
-from adapters.lsf.jobs import JobRows
+from adapters.lsf.listing import jobs_by_id, own_selection, read_jobs
+from adapters.lsf.longform_hosts import HostDetail, read_hosts
 from adapters.lsf.metrics import metrics
 from adapters.lsf.nodes import nodes
 from adapters.lsf.queues import queue
 from adapters.lsf.session import Session
-from adapters.lsf.tables import HOSTS, JOBS, LOAD, QUEUES, Record
+from adapters.lsf.tables import HOSTS, LOAD, QUEUES, Record
 from adapters.model import Delta, Job, Kind, Node, Queue, Ref, Row
 from adapters.polling import Fetched, Poller, PollSource
 
@@ -25,21 +26,9 @@ _EARLY = 1.0
 """Seconds by which a poll may come early without skipping a turn."""
 
 
-def own_selection(session: Session) -> list[str]:
-    """Options that select own jobs, those of the last hours included."""
-    return ["-a", "-u", session.user] if session.options.user else ["-a"]
-
-
-async def jobs_by_id(session: Session, selection: Sequence[str], without: str | None = None) -> dict[str, Job]:
-    """Jobs of one bjobs call, made in a thread while the answer is decoded; those of owner `without` left out."""
-    rows = JobRows(session.cluster, session.now(), session.options.zone, without=without)
-    await session.table(JOBS, selection, rows)
-    return rows.jobs
-
-
-async def read_jobs(session: Session, selection: Sequence[str]) -> list[Job]:
-    """The same as a list."""
-    return list((await jobs_by_id(session, selection)).values())
+def _nodes_in_detail(interest: Interest) -> list[str]:
+    """Hosts whose comment and thresholds are looked at."""
+    return [ref.id for ref in interest.detail if ref.kind == "node" and not ref.id.startswith("-")]
 
 
 class LsfWatch:
@@ -53,6 +42,7 @@ class LsfWatch:
         self._others_at: float | None = None
         self._hosts: Sequence[Record] = ()
         self._loads: Sequence[Record] = ()
+        self._details: Mapping[str, HostDetail] = {}
         self._queues: dict[str, Record] = {}
         self._loaded: set[Kind] = set()
         self._shown: frozenset[Kind] = frozenset()  # kinds whose snapshot is on its way to whoever watches
@@ -64,7 +54,7 @@ class LsfWatch:
         return [
             PollSource(frozenset({"job"}), self._fetch_jobs, options.own_interval, self._jobs_cost, True),
             PollSource(frozenset({"queue"}), self._fetch_queues, options.interval, self._queues_cost),
-            PollSource(frozenset({"node"}), self._fetch_nodes, options.interval, self._nodes_cost),
+            PollSource(frozenset({"node"}), self._fetch_nodes, options.interval, self._nodes_cost, True),
             PollSource(frozenset({"metrics"}), self._fetch_metrics, options.own_interval, 0),
         ]
 
@@ -159,7 +149,7 @@ class LsfWatch:
     # Nodes
 
     def _nodes_cost(self, interest: Interest) -> int:
-        hosts = 0 if self._session.pause.left else 1
+        hosts = 0 if self._session.pause.left else 1 + bool(_nodes_in_detail(interest))
         return hosts + 1 + int("node" in self._loaded and self._facts.lims_due)
 
     async def _fetch_nodes(self, interest: Interest) -> Fetched:
@@ -171,6 +161,8 @@ class LsfWatch:
             else:
                 try:
                     self._hosts = (await session.table(HOSTS)).records
+                    if names := _nodes_in_detail(interest):
+                        self._details = read_hosts(await session.text(["bhosts", "-l", *names]))
                 except Unavailable as error:
                     silent, dead = error.message, error
             asked = session.clock()
@@ -190,7 +182,7 @@ class LsfWatch:
         return Fetched(self._node_rows(), session.now(), note or self._note(), cost)
 
     def _node_rows(self) -> list[Row]:
-        return list(nodes(self._session.cluster, self._hosts, self._loads, self._facts.lims))
+        return list(nodes(self._session.cluster, self._hosts, self._loads, self._facts.lims, self._details))
 
     # Metrics
 

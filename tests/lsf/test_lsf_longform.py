@@ -157,8 +157,7 @@ def test_queues_in_detail() -> None:
     assert found["mem"].memory_limit_bytes == 102400 * 1024
     assert found["owners"].users == ("ana",) and found["owners"].description == "For ana only."
     closed = read_queues(text("volclava/closed_bqueues_l.out"))
-    assert (closed["tiny"].status, closed["tiny"].comment) == ("Closed:Active", "maintenance")
-    assert (closed["mem"].status, closed["mem"].comment) == ("Open:Inact_Adm", "drain")
+    assert (closed["tiny"].comment, closed["mem"].comment) == ("maintenance", "drain")
 
 
 def test_limits_of_a_queue_by_their_section() -> None:
@@ -174,11 +173,13 @@ def test_limits_of_a_queue_by_their_section() -> None:
 
 def test_hosts_in_detail() -> None:
     found = read_hosts(text("volclava/closed_bhosts_l.out"))
-    assert (found["node03"].status, found["node03"].comment) == ("closed_Adm", "disk replace [bold]x[/] | ticket 42")
-    assert found["node01"].status == "closed_Excl"
-    assert read_hosts(text("volclava/unreach_bhosts_l.out"))["node04"].status == "unreach"
-    assert read_hosts(text("ibm/bhosts_l_doc_closed_Adm.txt"))["hostB"].status == "closed_Adm"
+    assert found["node03"].comment == "disk replace [bold]x[/] | ticket 42"
+    assert (found["node01"].comment, found["node01"].thresholds) == (None, ())
+    assert list(read_hosts(text("volclava/unreach_bhosts_l.out"))) == ["node04"]
+    assert list(read_hosts(text("ibm/bhosts_l_doc_closed_Adm.txt"))) == ["hostB"]
     assert len(read_hosts(text("volclava/bhosts_l.out"))) == 6
+    limits = text("volclava/closed_bhosts_l.out").replace(" loadSched   -     - ", " loadSched  0.7    - ", 1)
+    assert read_hosts(limits)["node01"].thresholds == ("r15s loadSched 0.7",)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from adapters.base import ProtocolError
-from adapters.lsf.decode import Rows, read_delimited, read_headless, read_json, read_table
+from adapters.lsf.decode import Rows, read_delimited, read_json, read_table
 from adapters.lsf.jobs import JobRows
 from adapters.lsf.legacy_jobs import read_jobs
 from adapters.lsf.nodes import node, nodes
@@ -152,7 +152,7 @@ def test_json_that_is_not_whole_is_an_error_and_never_an_empty_list(broken: str)
 # Jobs, tier B
 
 
-def test_delimited_rows_without_a_header() -> None:
+def test_delimited_rows_with_marks_and_other_peoples_jobs() -> None:
     columns = [
         "jobid",
         "stat",
@@ -169,7 +169,8 @@ def test_delimited_rows_without_a_header() -> None:
         "submit_time",
         "job_name",
     ]
-    rows = read_headless(text("ibm/bjobs_noheader_o_pipe.txt"), JOBS, columns, "|")
+    header = "|".join(name.upper() for name in columns)
+    rows = read_delimited(f"{header}\n{text('ibm/bjobs_noheader_o_pipe.txt')}", JOBS, columns, "|")
     found = jobs(rows)
     assert len(found) == 7 and rows.banner == []
     assert found["764213236"].reason == "TERM_RUNLIMIT: job killed after reaching LSF run time limit"

@@ -13,6 +13,7 @@ from adapters.lsf.options import Options, environment_for_lsf
 from adapters.lsf.probe import calls_a_minute
 from adapters.lsf.tables import HOSTS, JOBS, LOAD, QUEUES
 from tests.doubles.lsf.double import LsfDouble
+from tests.lsf.data import text
 from tests.lsf.support import ME, add, lsf, opened
 
 TABLES = (JOBS, QUEUES, HOSTS, LOAD)
@@ -350,3 +351,28 @@ async def test_a_job_that_mbatchd_has_forgotten_is_in_the_accounting(tmp_path: P
     assert double.asked()[-1] == ["bacct", "-l", "-u", ME]
     with pytest.raises(NotFound):
         await reader.get_job("4711")
+
+
+async def test_the_panes_agree_with_the_recordings(tmp_path: Path) -> None:
+    """The recorded answers of a compatible scheduler, given by the commands on PATH, all the way to the rows."""
+    double = lsf(tmp_path, "classic")
+    files = {
+        "bjobs -w -u all": "bjobs_w_a_all.out", "bqueues -w": "bqueues.out", "bqueues -l": "bqueues_l.out",
+        "bhosts -w": "bhosts_w.out", "lsload -l": "lsload_l.out", "lshosts -w": "lshosts_w.out", "lsid": "lsid.out",
+        "bjobs -w -a": "unreach_bjobs_w_unkwn.out",
+    }  # fmt: skip
+    double.set_mode(answers={argv: {"stdout": text(f"volclava/{name}")} for argv, name in files.items()})
+    reader, _ = opened(double, user=None)
+    jobs = {job.id: job for job in await reader.list_jobs()}
+    assert len(jobs) == 61 and jobs["26"].status == "unknown" and jobs["38"].node_names == ("node01",)
+    assert {job.status for job in jobs.values()} == {
+        "running", "suspended", "pending", "failed", "succeeded", "unknown",
+    }  # fmt: skip
+    queues = {queue.name: queue for queue in await reader.list_queues()}
+    assert (queues["normal"].running_jobs, queues["short"].max_walltime_seconds) == (14, 60)
+    nodes = {node.name: node for node in await reader.list_nodes()}
+    assert nodes["node04"].features == ("cs", "bigmem") and nodes["node02"].slots_used == 8
+    assert nodes["node01"].extensions["load_status"] == "lockU" and nodes["node01"].memory_bytes_used is not None
+    assert (await reader.capabilities()).backend == "volclava project 2.2"
+    metrics = await reader.metrics()
+    assert metrics.slots_used == sum(node.slots_used or 0 for node in nodes.values()) == 22

@@ -230,3 +230,21 @@ async def test_what_somebody_else_reads_is_shown_and_not_read_twice(tmp_path: Pa
             if shown.get(id) == "cancelled" and other in gone:
                 break
     assert shown == {id: "cancelled", other: "cancelled"}, "another's job that is over is shown, then leaves the list"
+
+
+async def test_a_host_in_detail_shows_its_comment_and_thresholds_in_every_tier(tmp_path: Path) -> None:
+    double = lsf(tmp_path, "classic")
+    with double.world() as world:
+        world["hosts"]["node02"] |= {"closed": True, "comment": "disk [b]x[/b] \x1b"}
+    reader, _ = opened(double)
+    cell = InterestCell(Interest(kinds=frozenset({"node"}), detail=(ref("node02", "node"),)))
+    async with aclosing(reader.watch(cell)) as items:
+        async for item in items:
+            if isinstance(item, Delta):
+                rows = {row.id: row for row in item.upserts if isinstance(row, Node)}
+                break
+    assert rows["node02"].extensions["comment"] == "disk [b]x[/b] ␛"
+    assert rows["node02"].reason == "closed_Adm: closed by the administrator (disk [b]x[/b] ␛)"
+    assert rows["node02"].extensions["thresholds"] == ("r1m loadSched 3.5",)
+    assert "thresholds" not in rows["node01"].extensions
+    assert ["bhosts", "-l", "node02"] in double.asked()

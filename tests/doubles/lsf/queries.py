@@ -180,6 +180,9 @@ def bhosts(world: dict[str, Any], argv: list[str], mode: dict[str, Any], me: str
     rows = [row for row in _named(world["hosts"]) if not names or row["name"] in names]
     if "-o" in options:
         return formatted("bhosts", "HOSTS", HOST_FIELDS, world, rows, options, mode)
+    if "-l" in options:
+        put("\n".join(_host_long(world, row) for row in rows))
+        return 0
     text = "HOST_NAME          STATUS          JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV \n"
     for row in rows:
         cells = [HOST_FIELDS[name](world, row) for name in ("jl_u", "max", "njobs", "run", "ssusp", "ususp", "rsv")]
@@ -187,6 +190,16 @@ def bhosts(world: dict[str, Any], argv: list[str], mode: dict[str, Any], me: str
         text += " ".join(f"{cell:>6}" for cell in cells) + "\n"
     put(text)
     return 0
+
+
+def _host_long(world: dict[str, Any], row: dict[str, Any]) -> str:
+    comment = f"ADMIN ACTION COMMENT:  {row['comment']}\n" if row["comment"] else ""
+    return (
+        f"HOST  {row['name']}\nSTATUS           CPUF  JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV DISPATCH_WINDOW\n"
+        f"{HOST_FIELDS['status'](world, row)}         100.00     -      8      0      0      0      0      0      -\n\n"
+        " LOAD THRESHOLD USED FOR SCHEDULING:\n           r15s   r1m  r15m   ut\n loadSched   -    3.5     -     -\n"
+        f" loadStop    -     -     -     -\n\n{comment}\n"
+    )
 
 
 def lsload(world: dict[str, Any], argv: list[str], mode: dict[str, Any], me: str) -> int:
