@@ -21,6 +21,7 @@ from console.tools.tool import Params, Result
 from console.tools.toolbox import Toolbox
 
 Origin: TypeAlias = Literal["chat", "mcp"]
+MOST_WAITING = 50  # plans in files
 _MOST_RECORDED = 4096  # characters of a bad call's arguments
 
 
@@ -93,7 +94,12 @@ class Agent:
         return plan_answer(prepared, "waiting"), proposal
 
     async def file(self, prepared: Prepared, plans: PlanFiles, said: str = "") -> WaitingPlan:
-        """Leave a plan in a file, for a person on a terminal or in an open console. Raises AuditError."""
+        """Leave a plan in a file, for a person on a terminal or in an open console. Raises AuditError, or
+        ToolError where too many wait already."""
+        if len(await asyncio.to_thread(plans.waiting)) >= MOST_WAITING:
+            told = f"{MOST_WAITING} plans wait for an answer already."
+            await self.engine.gate.decline(prepared, told)
+            raise ToolError(told, "Wait until the person has answered.")
         filed = await asyncio.to_thread(plans.put, prepared, said)
         self.engine.gate.forget(prepared)
         await self._proposed(prepared)

@@ -70,8 +70,13 @@ async def show_only(engine: Engine, intent: Intent, args: Namespace) -> int:
     return DONE
 
 
-async def carry_out(engine: Engine, intent: Intent, args: Namespace) -> int:
-    """Plan, ask, send, and say what came of it. Returns the exit code."""
+async def carry_out(
+    engine: Engine, intent: Intent, args: Namespace, *, use_up: Callable[[], None] | None = None
+) -> int:
+    """Plan, ask, send, and say what came of it. Returns the exit code.
+
+    `use_up` is called once with the person's answer, yes or no, before anything is sent; what it raises ends it there.
+    """
     if not (args.yes or can_ask()):
         raise CommandFailed(
             "this changes something, and there is no terminal to ask on",
@@ -81,6 +86,9 @@ async def carry_out(engine: Engine, intent: Intent, args: Namespace) -> int:
     prepared = await engine.gate.prepare(intent)
     for _ in range(MOST_CHANGES):
         approval = await _approval(engine, prepared, args)
+        if use_up is not None:
+            use_up()
+            use_up = None
         if approval is None:
             await engine.gate.decline(prepared)
             raise CommandFailed("declined; nothing was sent")

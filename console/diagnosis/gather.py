@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Sequence
 from datetime import datetime
 from typing import Literal, TypeVar
 
-from adapters.base import AdapterError, HistoryFilter, JobFilter, Reader
+from adapters.base import AdapterError, HistoryFilter, JobFilter, Reader, Unsupported
 from adapters.model import Job, Node, Queue
 from adapters.text import clean_lines
 from console.diagnosis.cluster import why_nothing_starts
@@ -43,6 +43,25 @@ async def diagnose_cluster(reader: Reader, now: datetime) -> Finding:
     except AdapterError as error:
         return why_nothing_starts([], [], [], now=now, failure=error.message)
     return why_nothing_starts(jobs, nodes, queues, now=now)
+
+
+async def past_jobs(reader: Reader) -> list[Job]:
+    """Finished jobs of the accounting history; none where this backend keeps none. Raises what reading it raises."""
+    try:
+        return list(await reader.history(HistoryFilter()))
+    except Unsupported:
+        return []
+
+
+async def job_with_usage(reader: Reader, id: str) -> Job:
+    """The job, with what the accounting history alone knows of its use. Raises what reading the job raises."""
+    job = await reader.get_job(id)
+    if not job.finished or "max_memory_bytes" in job.extensions:
+        return job
+    for past in await _or_empty(reader.history(HistoryFilter(ids=(id,)))):
+        if past.id == job.id:
+            return job._replace(extensions={**job.extensions, **past.extensions})
+    return job
 
 
 async def log_tails(reader: Reader, id: str) -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ from console.diagnosis.efficiency import round_up
 _ROOM = 1.2
 _LEAST = 3
 _WORD = re.compile(r"[a-z0-9_.+-]{3,}")
+_PART = re.compile(r"[a-z]{3,}")
 _COMMON = frozenset({
     "and", "bash", "core", "cores", "for", "gpu", "gpus", "hour", "hours", "job", "jobs", "memory", "node", "nodes",
     "python", "run", "script", "submit", "the", "with",
@@ -73,7 +74,9 @@ def _said(description: str) -> dict[str, int]:
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.lower())) - _COMMON
+    """Whole words, and the parts that names such as ``train-model_v2`` are made of."""
+    text = text.lower()
+    return (set(_WORD.findall(text)) | set(_PART.findall(text))) - _COMMON
 
 
 def _like(description: str, history: Sequence[Job], owner: str | None) -> list[Job]:

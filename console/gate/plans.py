@@ -113,6 +113,8 @@ class PlanFiles:
             if record["version"] != VERSION or record["plan_id"] != path.stem:
                 return None
             intent = INTENTS[record["verb"]].model_validate(record["intent"])
+            if not intent.by_agent:  # only agents leave plans here; a file that says otherwise gains nothing by it
+                intent = intent.model_copy(update={"origin": "mcp"})
             at = datetime.fromisoformat(record["at"])
             return WaitingPlan(
                 path.stem, intent, str(record["digest"]), clean(str(record["summary"]), 200),

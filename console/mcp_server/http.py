@@ -6,10 +6,14 @@ so that no web page can use a browser to get in.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import os
 import secrets
+import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
@@ -115,7 +119,23 @@ def app(server: MCPServer, *, port: int | None, needed: str | None) -> ASGIApp:
     return TokenOnly(inner, needed) if needed is not None else inner
 
 
+class _Server(uvicorn.Server):
+    """Ends at a signal and returns; uvicorn's own would raise the signal again and leave the socket's file behind."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        for number in signals:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in signals:
+                loop.remove_signal_handler(number)
+
+
 async def serve(application: ASGIApp, listening: socket.socket) -> None:
     """Serve until the process is told to end; nothing is written to standard output."""
     config = uvicorn.Config(application, log_level="warning", access_log=False, lifespan="on", proxy_headers=False)
-    await uvicorn.Server(config).serve(sockets=[listening])
+    await _Server(config).serve(sockets=[listening])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ServerEvent
 
 from adapters.model import Kind
+from console.cursor import Cursor
 from console.engine import Engine
 from console.mcp_server.resources import uri_of
 
@@ -24,9 +25,10 @@ class FeedBus(InMemorySubscriptionBus):
         self._task: asyncio.Task[None] | None = None
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        self._engine.start_feeds()
         if self._task is None:
-            self._task = asyncio.create_task(self._run(), name="mcp updates")
+            cursors = [self._engine.store.cursor(kind) for kind in KINDS]  # before the first snapshot comes
+            self._task = asyncio.create_task(self._run(cursors), name="mcp updates")
+        self._engine.start_feeds()
         return super().subscribe(listener)
 
     async def close(self) -> None:
@@ -34,8 +36,7 @@ class FeedBus(InMemorySubscriptionBus):
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def _run(self) -> None:
-        cursors = [self._engine.store.cursor(kind) for kind in KINDS]
+    async def _run(self, cursors: Sequence[Cursor]) -> None:
         while True:
             await asyncio.sleep(TICK)
             for cursor in cursors:

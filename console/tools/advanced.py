@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import Field
 
-from adapters.base import AdapterError, HistoryFilter, Unsupported
-from adapters.model import Job, JobSpec, as_json
-from console.diagnosis.gather import diagnose_cluster, diagnose_job
+from adapters.base import AdapterError
+from adapters.model import JobSpec, as_json
+from console.diagnosis.gather import diagnose_cluster, diagnose_job, past_jobs
 from console.diagnosis.suggest import suggest
 from console.diagnosis.wait import estimate_wait
 from console.tools.reads import OneJob
@@ -87,21 +87,13 @@ async def analyze_failure(box: Toolbox, params: OneJob) -> Diagnosis:
     return diagnosis_answer(cluster, await diagnose_job(box.reader(cluster), params.id))
 
 
-async def _history(box: Toolbox, cluster: str) -> list[Job]:
-    """Finished jobs; none where this backend keeps no history."""
-    try:
-        return list(await box.reader(cluster).history(HistoryFilter()))
-    except Unsupported:
-        return []
-
-
 async def suggest_resources(box: Toolbox, params: Describe) -> Suggested:
     cluster = box.name(params.cluster)
     try:
         owner: str | None = await box.me(cluster)
     except AdapterError:
         owner = None
-    found = suggest(params.description, await _history(box, cluster), owner)
+    found = suggest(params.description, await past_jobs(box.reader(cluster)), owner)
     values = {name: value for name, value in found.spec._asdict().items() if value is not None}
     return Suggested(cluster=cluster, resources=values, because=found.because, sample=found.sample)
 
@@ -110,7 +102,7 @@ async def estimate_wait_time(box: Toolbox, params: Estimate) -> Estimated:
     cluster = box.name(params.cluster)
     job = await box.reader(cluster).get_job(params.id) if params.id else None
     spec = JobSpec(command=("-",), cores=job.cores if job else params.cores, gpus=job.gpus if job else params.gpus)
-    found = estimate_wait(job, job.queue if job else params.queue, spec, await _history(box, cluster), box.now())
+    found = estimate_wait(job, job.queue if job else params.queue, spec, await past_jobs(box.reader(cluster)), box.now())
     return Estimated(
         cluster=cluster, expected_seconds=found.expected, low_seconds=found.low, high_seconds=found.high,
         basis=found.basis, sample=found.sample, note=found.note,
