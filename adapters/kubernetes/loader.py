@@ -39,6 +39,8 @@ async def _one(api: Api, scope: Scope, resource: Resource, world: World) -> None
     try:
         if namespaces is None:
             await _fill(api, resource, None, world)
+            if resource.key == "pods":
+                world.know_pods(True)
             return
     except MissingGroup:
         return

@@ -63,20 +63,25 @@ async def job_target(details: Details, offer: Offer, ref: Ref) -> Target | None:
     )
 
 
-async def read_node(api: Api, name: str, cluster: str) -> tuple[Raw, Node, list[Raw]]:
-    """A node, its row, and the pods on it. Raises NotFound, Forbidden."""
-    answer, listed = await asyncio.gather(
-        api.get(RESOURCES["nodes"].path(None, name)),
-        api.get(RESOURCES["pods"].path(None), {"fieldSelector": f"spec.nodeName={name}"}),
-    )
+async def read_node(api: Api, name: str, cluster: str) -> tuple[Raw, Node, list[Raw] | None]:
+    """A node, its row, and the pods on it: None where they may not be read. Raises NotFound, Forbidden."""
+    answer, pods = await asyncio.gather(api.get(RESOURCES["nodes"].path(None, name)), _pods_on(api, name))
     raw = parse(answer.body)
-    pods: list[Raw] = list(items(parse(listed.body), "items"))
     world = World()
     record = slim_node(raw)
     world.put("nodes", record)
-    for pod in pods:
+    for pod in pods or ():
         world.put("pods", slim_pod(pod))
+    world.know_pods(pods is not None)
     return raw, node_row(record, world, cluster), pods
+
+
+async def _pods_on(api: Api, node: str) -> list[Raw] | None:
+    try:
+        listed = await api.get(RESOURCES["pods"].path(None), {"fieldSelector": f"spec.nodeName={node}"})
+    except Forbidden:
+        return None
+    return list(items(parse(listed.body), "items"))
 
 
 async def node_target(api: Api, ref: Ref) -> Target:

@@ -27,40 +27,46 @@ EXTENSIONS = {
 def node_row(node: NodeRecord, world: World, cluster: str) -> Node:
     """The row of a node. Slots are pods: the kubelet's limit is the total, a cordoned node has a quota of 0."""
     bound = [pod for pod in world.pods_on(node.key[1]) if not pod.over]
-    used = Amount(
-        sum(pod.asks.cpu or 0 for pod in bound),
-        sum(pod.asks.memory or 0 for pod in bound),
-        sum(pod.asks.gpus or 0 for pod in bound),
-    )
-    total = floor_cores(node.offers.cpu) if node.offers.cpu is not None else None
+    used = _used(bound) if world.pods_complete else None
     return Node(
         name=clean(node.key[1]),
-        status=_status(node, bound),
-        cores_total=total,
-        cores_used=_cores_used(used.cpu or 0, node.offers.cpu),
+        status=_status(node, bound, world.pods_complete),
+        cores_total=floor_cores(node.offers.cpu) if node.offers.cpu is not None else None,
+        cores_used=_cores_used(used.cpu or 0, node.offers.cpu) if used is not None else None,
         memory_bytes_total=node.offers.memory,
-        memory_bytes_used=used.memory,
+        memory_bytes_used=used.memory if used is not None else None,
         gpu_count=node.offers.gpus or 0,
-        gpus_used=used.gpus,
-        slots_used=len(bound),
+        gpus_used=used.gpus if used is not None else None,
+        slots_used=len(bound) if used is not None else None,
         slots_quota=0 if node.unschedulable else None,
         slots_total=node.pods,
         features=tuple(clean(label, 120) for label in node.labels),
-        reason=share(_reason(node)),
+        reason=share(_reason(node, world.pods_complete)),
         heartbeat_time=node.heartbeat,
         cluster=cluster,
         extensions=_extensions(node, used, len(bound)),
     )
 
 
-def _status(node: NodeRecord, bound: list[PodRecord]) -> NodeStatus:
+def _used(bound: list[PodRecord]) -> Amount:
+    """What the pods on a node ask for together."""
+    return Amount(
+        sum(pod.asks.cpu or 0 for pod in bound),
+        sum(pod.asks.memory or 0 for pod in bound),
+        sum(pod.asks.gpus or 0 for pod in bound),
+    )
+
+
+def _status(node: NodeRecord, bound: list[PodRecord], complete: bool) -> NodeStatus:
     if node.ready is None:
         return "unknown"
     if node.ready != "True":
         return "down"
     if node.unschedulable:
         return "drain"
-    return "busy" if any(is_workload(pod) for pod in bound) else "idle"
+    if any(is_workload(pod) for pod in bound):
+        return "busy"
+    return "idle" if complete else "unknown"
 
 
 def _cores_used(used: int, offered: int | None) -> int:
@@ -70,8 +76,8 @@ def _cores_used(used: int, offered: int | None) -> int:
     return ceil_cores(used)
 
 
-def _reason(node: NodeRecord) -> str | None:
-    parts = []
+def _reason(node: NodeRecord, complete: bool) -> str | None:
+    parts = [] if complete else ["what runs here may not be read"]
     if node.ready != "True" and (node.told.reason or node.told.message):
         parts.append(words(node.told))
     if node.unschedulable:
@@ -82,7 +88,7 @@ def _reason(node: NodeRecord) -> str | None:
     return clean("; ".join(parts), 400) or None
 
 
-def _extensions(node: NodeRecord, used: Amount, pods: int) -> dict[str, Any]:
+def _extensions(node: NodeRecord, used: Amount | None, pods: int) -> dict[str, Any]:
     offered = show_cpu(node.offers.cpu) if node.offers.cpu is not None else "?"
     found: dict[str, Any] = {
         "uid": node.uid,
@@ -90,8 +96,8 @@ def _extensions(node: NodeRecord, used: Amount, pods: int) -> dict[str, Any]:
         "ready": clean(node.ready, 40) if node.ready is not None else None,
         "taints": tuple(clean(taint, 200) for taint in node.taints) or None,
         "pressure": ", ".join(node.pressures) or None,
-        "cpu": f"{show_cpu(used.cpu or 0)}/{offered}",
-        "pods": f"{pods}/{node.pods if node.pods is not None else '?'}",
+        "cpu": f"{show_cpu(used.cpu or 0)}/{offered}" if used is not None else None,
+        "pods": f"{pods}/{node.pods if node.pods is not None else '?'}" if used is not None else None,
         "kubelet": clean(node.version, 60) or None,
         "drain_reason": clean(node.drain_reason, 300) if node.drain_reason else None,
     }

@@ -178,6 +178,8 @@ class Supervisor:
 
     def sweep(self, resource: Resource, namespace: str | None, seen: set[Key]) -> None:
         self.world.sweep(resource.key, namespace, seen)
+        if resource.key == "pods":
+            self.world.know_pods(namespace is None)
         name = (resource.key, namespace)
         self._fares[name] = Fare("live", loaded=True)
         self.wake.set()

@@ -51,11 +51,15 @@ class Dirty:
 
 
 class World:
-    """The tables and their indices. Applying a record that is equal to the one held changes nothing."""
+    """The tables and their indices. Applying a record that is equal to the one held changes nothing.
+
+    `pods_complete` says that the pods of the whole cluster are known: what a node's pods use is a figure only then.
+    """
 
     def __init__(self) -> None:
         self.tables: dict[str, dict[Key, Record]] = {key: {} for key in RESOURCES}
         self.dirty = Dirty()
+        self.pods_complete = False
         self._pods_of: dict[str, set[Key]] = {}
         self._pods_on: dict[str, set[Key]] = {}
         self._events_about: dict[str, set[Key]] = {}
@@ -80,6 +84,12 @@ class World:
         gone = [key for key in self.tables[table] if key not in seen and (namespace is None or key[0] == namespace)]
         for key in gone:
             self.drop(table, key)
+
+    def know_pods(self, complete: bool) -> None:
+        """Say whether the pods of the whole cluster are known."""
+        if complete != self.pods_complete:
+            self.pods_complete = complete
+            self.dirty.nodes.update(name for _, name in self.tables["nodes"])
 
     def take_dirty(self, limit: int | None = None) -> Dirty:
         """What to look at next. With `limit`, at most so many jobs, pods and nodes each; the rest, and the queues,

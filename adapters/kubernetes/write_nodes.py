@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from adapters.base import Unsupported
+from adapters.base import Forbidden, Unsupported
 from adapters.intents import Change, DrainNode, HttpRequest, Intent, SetNodeQuota, Target, TargetedIntent
 from adapters.kubernetes.access import Right
 from adapters.kubernetes.drafts import JSON_BODY, Desk, Draft, patch, pointer, step
@@ -63,7 +63,7 @@ def _named(names: list[str]) -> str:
     return clean(", ".join(sorted(names)[:MOST_NAMED]) + more, 600)
 
 
-async def _looked_at(desk: Desk, intent: Intent) -> list[tuple[Target, Raw, Node, list[Raw]]]:
+async def _looked_at(desk: Desk, intent: Intent) -> list[tuple[Target, Raw, Node, list[Raw] | None]]:
     """Each node as it is now. Raises NotFound, Forbidden."""
     await desk.must_be_allowed(Right("patch", "", "nodes"))
     found = []
@@ -97,7 +97,12 @@ async def plan_drain(desk: Desk, intent: Intent) -> Draft:
             step(cordon(desk, name, raw, True, wanted.reason), target, f"Cordon {clean(name, 200)}"),
             Change(target.ref, "status", row.status, "drain"),
         )
-        if desk.evict:
+        if desk.evict and pods is None:
+            raise Forbidden(
+                f"The pods on {clean(name, 200)} may not be read, so none can be evicted.",
+                "Ask for the right to list pods in the cluster, or let the profile drain without evictions (evict).",
+            )
+        if desk.evict and pods is not None:
             await _evictions(desk, draft, name, sort_pods(pods))
     return draft
 

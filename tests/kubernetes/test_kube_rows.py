@@ -45,6 +45,7 @@ def rows_of(*objects: tuple[str, dict[str, Any]], namespace: str = "team-a") -> 
         record = slim(key, raw)
         assert record is not None
         world.put(key, record)
+    world.know_pods(True)
     rows = Rows(world, "kube", namespace, Memory())
     rows.flush(NOW)
     return rows

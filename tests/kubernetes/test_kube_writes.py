@@ -552,3 +552,17 @@ async def test_a_person_who_may_not_see_what_there_is(double: KubeDouble, opened
     double.faults.append(Fault(lambda _, path: path == "/apis", code=403, body=answer_bytes("err-403-viewer-cordon")))
     reader, _ = opened("editor")
     assert len(await reader.list_jobs()) > 30
+
+
+async def test_what_may_not_be_read_is_no_figure_and_no_eviction(double: KubeDouble, opened: Opened) -> None:
+    """Somebody who may see and cordon nodes but not their pods."""
+    double.put("nodes", node("n"))
+    double.put("pods", bound_pod("web-1", "n", controller="ReplicaSet"))
+    reader, writer = opened("operator")
+    (row,) = await reader.list_nodes()
+    assert (row.status, row.slots_used, row.cores_used, row.memory_bytes_used) == ("unknown", None, None, None)
+    assert row.slots_total == 250 and row.reason == "what runs here may not be read"
+    with pytest.raises(Forbidden, match="may not be read"):
+        await writer.plan(DrainNode(cluster=KUBE, refs=(ref("n", "node"),), reason="x"))
+    plan = await writer.plan(SetNodeQuota(cluster=KUBE, refs=(ref("n", "node"),), slots=0))
+    assert (await writer.send(plan.steps[0]))[0].result == "accepted"

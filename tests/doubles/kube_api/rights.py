@@ -93,6 +93,7 @@ PEOPLE = {
     "lister": Person(
         "lisa", rules=(_rule(READ - {"watch"}, "", "pods", "nodes"), _rule(READ - {"watch"}, "batch", "jobs"), *_OWN)
     ),
+    "operator": Person("otto", rules=(_rule(READ | {"patch"}, "", "nodes"), *_OWN)),
     "many": Person(
         "mona",
         rules=(
