@@ -16,7 +16,9 @@ from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.filter import Monochrome, NoColor
 
+from console.config_problems import ConfigError, Problem
 from console.driver import ConsoleDriver
+from console.keymap import KeymapError, rebound
 from console.link import Link
 from console.screens.main import MainScreen
 from console.themes import DEFAULTS, THEMES, default_theme
@@ -24,6 +26,7 @@ from widgets.columns import Role
 
 if TYPE_CHECKING:
     from adapters.intents import Intent
+    from console.commands import Command
     from console.config import Config
     from console.engine import Engine
     from console.gate import Operation
@@ -45,6 +48,8 @@ class ConsoleApp(App[int]):
         super().__init__(driver_class=driver_class)
         self.engine = engine
         self.link = Link()
+        self.commands = {command.id: command for command in rebound(engine.config.keys)}
+        self.set_keymap({id: ",".join(self.commands[id].keys) for id in engine.config.keys})
         self._warned = False
         self._writing = False
         for theme in THEMES:
@@ -66,6 +71,10 @@ class ConsoleApp(App[int]):
         """Change the colours, for as long as the console runs."""
         if name in self.available_themes:
             self.theme = name
+
+    def bound(self, command: Command) -> Command:
+        """The command with the keys it has here."""
+        return self.commands.get(command.id, command)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return dict(DEFAULTS)
@@ -174,6 +183,11 @@ def run_app(config: Config, *, cluster: str | None = None) -> int:
         config = config.model_copy(update={"clusters": {cluster: config.clusters[cluster]}, "default_cluster": cluster})
         engine = Engine(config)
 
+    try:
+        rebound(config.keys)
+    except KeymapError as error:
+        raise ConfigError([keys_problem(config, id, text) for id, text in error.problems]) from error
+
     async def main() -> int:
         app = ConsoleApp(engine, ConsoleDriver)
         try:
@@ -183,3 +197,10 @@ def run_app(config: Config, *, cluster: str | None = None) -> int:
             await engine.stop()
 
     return asyncio.run(main())
+
+
+def keys_problem(config: Config, id: str, text: str) -> Problem:
+    """A problem of the table of keys, with the file it is in."""
+    from console.config import user_file
+
+    return Problem(config.sources[-1] if config.sources else user_file(), None, f"keys.{id}", text)

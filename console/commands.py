@@ -70,6 +70,8 @@ def show_key(key: str) -> str:
     """A key as people write it: ``slash`` is ``/``, ``ctrl+d`` is ``Ctrl+D``."""
     if key.startswith("ctrl+"):
         return f"Ctrl+{key[5:].upper()}"
+    if len(key) > 1 and key[0] == "f" and key[1:].isdigit():
+        return key.upper()
     return _SHOWN.get(key, key)
 
 
@@ -121,12 +123,12 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "queue.jobs", ("enter", "i"), "its jobs", "Show the jobs of the queue; Esc leads back.", ("queues",), rank=10
     ),
-    Command("node.jobs", ("i",), "its jobs", "Show the jobs on the node; Esc leads back.", ("nodes",), rank=12),
     Command("job.node", ("n",), "its node", "Go to the node the job is on; Esc leads back.", ("jobs",)),
     Command("job.queue", ("u",), "its queue", "Go to the queue of the job; Esc leads back.", ("jobs",)),
     Command(
         "node.open", ("e", "enter"), "node", "Open the node: quota, drain, token, jobs on it.", ("nodes",), rank=10
     ),
+    Command("node.jobs", ("i",), "its jobs", "Show the jobs on the node; Esc leads back.", ("nodes",), rank=12),
     Command("job.log", ("l",), "log", "Show the job's output, and follow it.", ("jobs", "job"), rank=12),
     Command("job.why", ("w",), "why", "Say why the job waits or failed, and on what facts.", ("jobs", "job"), rank=13),
     Command("log.stream", ("e",), "stdout/stderr", "Switch between the two streams of output.", ("log",), rank=10),

@@ -50,8 +50,12 @@ class CommandScreen:
 
     def hints(self) -> list[tuple[str, str, str, str]]:
         """For the line of keys: id, key, words, look."""
-        shown = hints(c for c in commands_in(*self.contexts))
-        return [(c.id, c.shown.split(", ")[0], c.title, self.look(c)) for c in shown]
+        shown = [self.bound(c) for c in hints(c for c in commands_in(*self.contexts))]
+        return [(c.id, c.shown.split(", ")[0], c.title, self.look(c)) for c in shown if c.keys]
+
+    def bound(self, command: Command) -> Command:
+        """The command with the keys that the configuration gives it."""
+        return cast("Command", cast("Any", self).app.bound(command))
 
     def look(self, command: Command) -> str:
         return "write" if command.writes else "key"

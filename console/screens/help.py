@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 
-from console.commands import COMMANDS, TITLES, Context
+from console.commands import COMMANDS, TITLES, Command, Context
 from console.screens.bindings import CommandScreen, bindings_for
 from widgets.help import HelpLine, HelpPanel, HelpSection
 from widgets.jobs import JOB_LETTERS
@@ -21,7 +21,7 @@ from widgets.queues import QUEUE_LETTERS
 ORDER: tuple[Context, ...] = ("jobs", "queues", "nodes", "node", "job", "log", "sent", "main", "confirm")
 
 
-def sections(here: Collection[Context]) -> list[HelpSection]:
+def sections(here: Collection[Context], bound: Callable[[Command], Command] = lambda c: c) -> list[HelpSection]:
     """What works in these contexts first, then the rest; a command that works in several is told once."""
     told: set[str] = set()
     made: list[HelpSection] = []
@@ -29,7 +29,7 @@ def sections(here: Collection[Context]) -> list[HelpSection]:
         lines = [c for c in COMMANDS if context in c.contexts and c.id not in told]
         told.update(c.id for c in lines)
         if lines:
-            rows = tuple(HelpLine(c.shown, c.help, c.writes) for c in lines)
+            rows = tuple(HelpLine(bound(c).shown, c.help, c.writes) for c in lines)
             made.append(HelpSection(TITLES[context] + (", here" if context in here else ""), rows))
     return made
 
@@ -56,9 +56,10 @@ class HelpScreen(CommandScreen, ModalScreen[None]):
 
     def __init__(self, here: Collection[Context]) -> None:
         super().__init__()
-        self.panel = HelpPanel(sections(here), legend())
+        self._here = frozenset(here)
 
     def compose(self) -> ComposeResult:
+        self.panel = HelpPanel(sections(self._here, self.bound), legend())
         dialog = Vertical(self.panel, id="help-dialog", classes="dialog")
         dialog.border_title = Content(" Keys ")
         dialog.border_subtitle = Content(" Esc closes ")

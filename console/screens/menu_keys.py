@@ -53,7 +53,7 @@ class MenuKeys:
     def _choice(self, command: Command) -> Choice:
         targets = self.targets
         off = self._host.why_not(targets[0].cluster, command.verb) if command.verb and targets else None
-        key = command.shown.split(", ")[0]
+        key = self._host.bound(command).shown.split(", ")[0]
         return Choice(command.id, command.title, key, command.help, off or "", command.writes)
 
     def _commands(self) -> list[Choice]:
@@ -65,7 +65,12 @@ class MenuKeys:
         """What can be done to the row or the marks."""
         pane = self.contexts - {"main"}
         choices = [self._choice(c) for c in commands_in(*pane)]
-        keys = {key: c.id for c in commands_in(*pane) for key in c.keys if len(key) == 1 and not c_off(choices, c.id)}
+        keys = {
+            key: c.id
+            for c in map(self._host.bound, commands_in(*pane))
+            for key in c.keys
+            if len(key) == 1 and not c_off(choices, c.id)
+        }
         targets = self.targets
         of = clean(targets[0].id, 40) if len(targets) == 1 else f"{len(targets)} marked"
         title = f"Actions on {of}" if targets else "Actions"

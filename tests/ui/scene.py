@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -121,12 +121,12 @@ class Scene:
 
 def make_app(
     folder: Path, backend: MemoryBackend, *, theme: str | None = "pilothouse-dusk", read_only: bool = False,
-    clock: Callable[[], datetime] = lambda: NOW,
+    clock: Callable[[], datetime] = lambda: NOW, keys: Mapping[str, str] | None = None,
 ) -> ConsoleApp:  # fmt: skip
     """The application on `backend`, its audit log in `folder`."""
     config = Config.model_validate(
         {
-            "version": 1, "theme": theme, "read_only": read_only,
+            "version": 1, "theme": theme, "read_only": read_only, "keys": dict(keys or {}),
             "clusters": {backend.cluster: {"type": "native", "url": "http://127.0.0.1:1"}},
         }
     )  # fmt: skip
@@ -138,10 +138,11 @@ def make_app(
 async def open_scene(
     folder: Path, data: Sequence[Row] | None = None, *, size: tuple[int, int] = (120, 40), loaded: bool = True,
     backend: MemoryBackend | None = None, theme: str | None = "pilothouse-dusk", read_only: bool = False,
+    keys: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Scene]:  # fmt: skip
     """The application running on a fixed cluster; ends it whatever happens."""
     backend = backend or MemoryBackend(rows=rows() if data is None else data)
-    app = make_app(folder, backend, theme=theme, read_only=read_only)
+    app = make_app(folder, backend, theme=theme, read_only=read_only, keys=keys)
     CountingDriver.reset()
     try:
         async with app.run_test(headless=False, size=size, notifications=True) as pilot:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from console.screens.choose import ChooseScreen
 from console.screens.confirm import ConfirmScreen
+from console.screens.help import HelpScreen
 from console.screens.main import MainScreen
 from console.screens.node import NodeScreen
 from tests.doubles.counting_driver import CountingDriver
@@ -90,3 +91,17 @@ async def test_ids_are_copied_by_the_terminal(tmp_path: Path) -> None:
         CountingDriver.reset()
         await scene.press("y")
         assert f"\x1b]52;c;{base64.b64encode(b'4100' + bytes([10]) + b'4101').decode()}\a" in CountingDriver.text()
+
+
+async def test_keys_of_the_configuration_work_and_are_shown(tmp_path: Path) -> None:
+    from tests.doubles.memory_backend import MemoryBackend
+    from tests.ui.scene import rows
+
+    async with open_scene(tmp_path, backend=MemoryBackend(rows=rows()), keys={"help": "f1", "refresh": ""}) as scene:
+        assert "F1 help" in scene.text and "refresh" not in scene.text
+        await scene.press("question_mark")
+        assert isinstance(scene.app.screen, MainScreen)
+        await scene.press("f1")
+        assert isinstance(scene.app.screen, HelpScreen)
+        await scene.press(*["j"] * 30)
+        assert "F1" in scene.text and "Show the keys that work here." in scene.text
