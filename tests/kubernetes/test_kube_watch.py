@@ -12,6 +12,7 @@ import pytest
 
 from adapters.base import HistoryFilter, Interest, InterestCell, JobFilter, SourceState
 from adapters.kubernetes import discovery, states
+from adapters.kubernetes import scope as scoping
 from adapters.kubernetes import supervisor as supervising
 from adapters.kubernetes.rows import Memory
 from adapters.model import Job, Queue
@@ -20,6 +21,7 @@ from tests.doubles.kube_api import KubeDouble
 from tests.doubles.kube_api.kinds import CORE, KUEUE
 from tests.doubles.kube_api.objects import bound_pod, job, node
 from tests.doubles.kube_api.recordings import body, fill
+from tests.doubles.kube_api.rights import PEOPLE
 from tests.doubles.kube_api.server import Fault
 from tests.kubernetes.conftest import QUICK, Opened, until, watched
 
@@ -319,3 +321,17 @@ async def test_a_person_of_very_many_namespaces_is_served_some_and_told(double: 
         assert "team-07/a" in mirror.of("job"), "one's own namespace is among them"
         await until(lambda: "10 more are left out" in last(mirror, "job").note, "and it is said")
     assert len([request for request in double.requests if "rulesreviews" in request.path]) == 40
+
+
+async def test_rights_that_become_larger_are_noticed(
+    double: KubeDouble, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoping, "KEPT", 0.5)
+    monkeypatch.setattr(supervising, "KEPT", 0.5)
+    fill(double)
+    async with watched(opened.reader("editor")) as mirror:
+        assert "team-b/b-run" not in mirror.of("job")
+        monkeypatch.setitem(PEOPLE, "editor", replace(PEOPLE["editor"], rules=PEOPLE["admin"].rules))
+        await until(lambda: "team-b/b-run" in mirror.of("job"), "the other namespace comes")
+        await until(lambda: last(mirror, "node").label == "live" and "node-a01" in mirror.of("node"), "and the nodes")
+        await until(lambda: last(mirror, "job").note == "", "and nothing is left out any more")
