@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check unit screenshots bench clean
+.PHONY: demo test check unit screenshots bench chaos clean
 
 $(VENV)/.ready: pyproject.toml pins.txt
 	$(PYTHON) -m venv $(VENV)
@@ -29,6 +29,9 @@ screenshots: $(VENV)/.ready  ## make the pictures of the README anew from the ru
 
 bench: $(VENV)/.ready  ## measure the budgets; fails on bytes, counts and ratios
 	$(BIN)/python -m pytest tests/bench --bench -s
+
+chaos: $(VENV)/.ready  ## kill servers, workers and supervisors at random while 2,000 jobs run; prints what was lost (nothing)
+	$(BIN)/python -m tests.chaos
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

@@ -163,7 +163,7 @@ class Worker:
                 self.heard, self.heard_at = True, began
                 self._say("")
             except ServerAway as away:
-                self._say(f"{away}; {len(self.jobs.active)} jobs go on")
+                self._say(f"{away}; what runs goes on")
             except Refused as refused:
                 await self._refused(refused)
             if self.jobs.active and time.monotonic() - self.heard_at > self.lease_seconds * FENCE:
