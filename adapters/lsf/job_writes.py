@@ -36,7 +36,9 @@ def pointless(verb: str, target: Target) -> str | None:
     raw, state = raw_of(target), target.state
     if target.finished and verb != "requeue":
         return f"is over ({state})"
-    if state == ARRAY or verb in ("cancel", "requeue", "modify"):
+    if state == ARRAY:
+        return _mixed(verb, target)
+    if verb in ("cancel", "requeue", "modify"):
         return "waits already" if verb == "requeue" and state == "pending" else None
     if verb == "hold" and (raw == HELD or state != "pending"):
         return "is held already" if raw == HELD else f"does not wait any more ({state}); suspend it instead"
@@ -47,6 +49,25 @@ def pointless(verb: str, target: Target) -> str | None:
     if verb == "resume" and state != "suspended":
         return f"is not suspended ({state})"
     return None
+
+
+_WHOLE: Final = {
+    "hold": {"PEND"},
+    "suspend": {"RUN"},
+    "checkpoint": {"RUN"},
+    "release": {"PSUSP", "PEND", "RUN"},  # bresume leaves what waits or runs as it is
+    "resume": {"USUSP", "SSUSP", "PEND", "RUN"},
+}
+"""States that the elements of an array may be in, for a command on the array to mean the verb for each of them."""
+
+
+def _mixed(verb: str, target: Target) -> str | None:
+    """Why a verb on a whole array would do something else to some of its elements; None where it would not."""
+    states = {str(state) for state in target.values.get("states", ())}
+    others = sorted(states - _WHOLE.get(verb, states))
+    if not others:
+        return None
+    return f"is an array with elements in other states ({clean(', '.join(others), 80)}); name the elements"
 
 
 def checked_id(target: Target) -> str:

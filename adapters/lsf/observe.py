@@ -82,7 +82,8 @@ def _job_target(ref: Ref, by_id: Mapping[str, list[Job]]) -> Target | None:
     if ref.born is not None and ref.born not in {job.born for job in jobs}:
         return None
     name = jobs[0].name.rpartition("[")[0] or jobs[0].name
-    return Target(ref._replace(born=born), jobs[0].owner, state, name, finished=over)
+    states = sorted({job.raw_status for job in jobs if not job.finished})
+    return Target(ref._replace(born=born), jobs[0].owner, state, name, values={"states": states}, finished=over)
 
 
 async def _records(session: Session, key: str, names: Sequence[str]) -> dict[str, Record]:

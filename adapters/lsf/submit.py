@@ -175,11 +175,10 @@ def _payload(spec: JobSpec) -> tuple[list[str], bytes | None]:
     return [command], None
 
 
-def plan_submit(intent: SubmitJob, facts: Facts) -> Plan:
-    """The bsub of a submission. Raises Invalid or Unsupported for what LSF cannot be asked."""
+def _options(intent: SubmitJob, facts: Facts, notes: list[str]) -> list[str]:
+    """The options that a specification stands for, in a fixed order; what is rounded is added to `notes`."""
     spec = intent.spec
     cores, span = _hosts(spec)
-    notes: list[str] = []
     memory = walltime = None
     if spec.memory_bytes is not None:
         memory, note = memory_option(facts, spec.memory_bytes)
@@ -187,7 +186,6 @@ def plan_submit(intent: SubmitJob, facts: Facts) -> Plan:
     if spec.walltime_seconds is not None:
         walltime, note = time_option(spec.walltime_seconds)
         notes += [note] if note else []
-    conditions = " && ".join(condition(dependency) for dependency in spec.dependencies)
     options = (
         ("-Jd", _description(intent)),
         ("-J", job_name(spec)),
@@ -198,24 +196,26 @@ def plan_submit(intent: SubmitJob, facts: Facts) -> Plan:
         ("-W", walltime),
         ("-gpu", _gpus(spec)),
         ("-P", spec.account),
-        ("-w", conditions or None),
+        ("-w", " && ".join(condition(dependency) for dependency in spec.dependencies) or None),
         ("-cwd", spec.cwd),
         ("-o", spec.output),
         ("-e", spec.error),
         ("-env", _environment(spec)),
     )
-    argv = ["bsub"]
-    for option, value in options:
-        if value is not None:
-            argv += [option, _text(option, value)]
-    argv += ["-H"] if spec.hold else []
+    argv = [part for option, value in options if value is not None for part in (option, _text(option, value))]
+    return [*argv, *(["-H"] if spec.hold else []), *_extensions(spec)]
+
+
+def plan_submit(intent: SubmitJob, facts: Facts) -> Plan:
+    """The bsub of a submission. Raises Invalid or Unsupported for what LSF cannot be asked."""
+    spec, notes = intent.spec, list[str]()
+    options = _options(intent, facts, notes)
     command, stdin = _payload(spec)
-    argv += [*_extensions(spec), *command]
     if stdin is not None and b"#BSUB" in stdin:
         notes.append("The script's own #BSUB lines count too; options shown here win over them.")
     if spec.output is None:
         notes.append("No output file: LSF sends the output by mail, unless the script or the site says otherwise.")
-    what = job_name(spec) or clean(" ".join(spec.command[:3]) or "script", 60)
-    change = Change(None, "job", "-", f"{clean(what, 200)} in {clean(spec.queue or 'the default queue', 80)}")
-    step = Step(Command(tuple(argv), stdin), (), f"Submit {clean(what, 120)}")
+    what = clean(job_name(spec) or " ".join(spec.command[:3]) or "script", 120)
+    change = Change(None, "job", "-", f"{what} in {clean(spec.queue or 'the default queue', 80)}")
+    step = Step(Command(("bsub", *options, *command), stdin), (), f"Submit {what}")
     return Plan(intent, (step,), (change,), tuple(notes), undo="bkill of the job's id, once it is known")

@@ -226,6 +226,21 @@ async def test_a_whole_array_is_one_command_and_the_plan_says_so(tmp_path: Path)
     assert {job.status for job in await reader.list_jobs()} == {"cancelled"}
 
 
+async def test_a_verb_that_would_mean_another_for_some_elements_is_not_sent(tmp_path: Path) -> None:
+    double = lsf(tmp_path)
+    id = add(double, name="arr", index=1)
+    double.job(id=int(id), user=ME, name="arr", index=2, submit=1)
+    _, writer = opened(double)
+    assert argvs(await writer.plan(HoldJob(cluster="lsf", refs=(ref(id),)))) == [("bstop", id)]
+    with double.world() as world:
+        world["jobs"][0] |= {"stat": "RUN", "start": 5, "hosts": ["node01"]}
+    for kind, words in ((HoldJob, "(RUN)"), (SuspendJob, "(PEND)")):
+        with pytest.raises(Conflict) as caught:
+            await writer.plan(kind(cluster="lsf", refs=(ref(id),)))
+        assert words in caught.value.message and "name the elements" in caught.value.message
+    assert argvs(await writer.plan(CancelJob(cluster="lsf", refs=(ref(id),)))) == [("bkill", id)]
+
+
 @pytest.mark.parametrize("id", ["0", "0[1]", "1 0", "16[1-5]", "5;6", "5[0]"])
 async def test_zero_and_what_could_hit_more_is_never_sent(tmp_path: Path, id: str) -> None:
     double = lsf(tmp_path)
