@@ -131,6 +131,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("node.jobs", ("i",), "its jobs", "Show the jobs on the node; Esc leads back.", ("nodes",), rank=12),
     Command("job.log", ("l",), "log", "Show the job's output, and follow it.", ("jobs", "job"), rank=12),
     Command("job.why", ("w",), "why", "Say why the job waits or failed, and on what facts.", ("jobs", "job"), rank=13),
+    Command("watch", ("t",), "watch", "Watch the job: its changes are said with a bell; again ends that.", ("jobs",)),
     Command("log.stream", ("e",), "stdout/stderr", "Switch between the two streams of output.", ("log",), rank=10),
     Command("log.search", ("slash",), "search", "Search the log for a text.", ("log",), rank=14),
     Command("log.next", ("n",), "next", "Go to the next line that was searched for.", ("log",), rank=16),

@@ -17,6 +17,7 @@ from textual.widget import Widget
 
 from adapters.model import Ref
 from console.commands import Command, Context
+from console.notices import Watched
 from console.screens.bindings import CommandScreen, bindings_for
 from console.screens.board import Board
 from console.screens.facts import status_of
@@ -76,6 +77,7 @@ class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScree
         self._painted = -1
         self._trail: list[Place] = []
         self._overview = Overview(self._store, clusters)
+        self._watched = Watched(self._store)
         self._waking: asyncio.TimerHandle | None = None
 
     def _aside(self, work: Coroutine[Any, Any, None], group: str) -> None:
@@ -146,6 +148,7 @@ class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScree
         now = self._store.now().replace(microsecond=0)
         fresh = self._store.revision != self._painted or now != self._moment.now
         clock = time.monotonic()
+        self._tell_news()
         if not self.is_active or not fresh or not self._host.link.due(clock, GAP):
             return
         self._painted = self._store.revision
@@ -159,6 +162,13 @@ class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScree
         if not self.has_class("-narrow"):
             self.query_one(OverviewBar).show(self._overview.lines(now))
         self.show_status()
+
+    def _tell_news(self) -> None:
+        """Say what became of watched jobs, and ring: also under a dialog, where only the line waits."""
+        if news := self._watched.news():
+            more = f" (and {len(news) - 1} more)" if len(news) > 1 else ""
+            self._said = (news[-1].text + more, "bad" if any(n.failed for n in news) else "info")
+            self.app.bell()
 
     @property
     def up_to_date(self) -> bool:
@@ -238,6 +248,12 @@ class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScree
             self.say("")
         elif not self.clear_marks() and not self.go_back() and self.board.filter:
             self.set_filter("")
+
+    def do_watch(self) -> None:
+        """Watch the marked jobs, or this one; again, and they are not watched any more."""
+        watched = self._watched.toggle(self.targets)
+        self.say(f"{len(self._watched.refs)} jobs watched: their changes are said here with a bell." if watched
+                 else f"{len(self._watched.refs)} jobs watched.", "info")  # fmt: skip
 
     def do_quit(self) -> None:
         self._host.leave(self.say)
