@@ -176,7 +176,7 @@ def bhosts(world: dict[str, Any], argv: list[str], mode: dict[str, Any], me: str
         return complain(told)
     for name in names:
         if name not in world["hosts"]:
-            return complain("Bad host name, host group name or cluster name")
+            return complain(f"{name}: Bad host name, host group name or cluster name")
     rows = [row for row in _named(world["hosts"]) if not names or row["name"] in names]
     if "-o" in options:
         return formatted("bhosts", "HOSTS", HOST_FIELDS, world, rows, options, mode)
