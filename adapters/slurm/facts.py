@@ -34,6 +34,11 @@ class Version(NamedTuple):
         return self[:2] >= (24, 11)
 
     @property
+    def accounts_for_paths(self) -> bool:
+        """The accounting keeps the names of output files (24.05)."""
+        return self[:2] >= (24, 5)
+
+    @property
     def owners_suspend(self) -> bool:
         """Owners may suspend and resume their jobs (seen refused on 24.11, allowed on 26.05)."""
         return self[:2] >= (25, 5)

@@ -23,23 +23,28 @@ HISTORY_FIELDS: tuple[str, ...] = (
 )  # fmt: skip
 """An id first and a number last: neither can hold a newline, which is where one row ends and the next begins."""
 DEFAULT_SPAN = timedelta(days=7)
+WITH_PATHS: tuple[str, ...] = (*HISTORY_FIELDS[:-1], "StdOut", "StdErr", HISTORY_FIELDS[-1])
+"""With the output files, which the accounting keeps since 24.05; an older sacct refuses to name them."""
 
 
-async def read_history(calls: SlurmCalls, wanted: HistoryFilter, me: str, now: datetime) -> list[Job]:
+async def read_history(
+    calls: SlurmCalls, wanted: HistoryFilter, me: str, now: datetime, *, paths: bool = False
+) -> list[Job]:
     """Jobs that were active in the span, newest first, at most `limit`. Raises AdapterError; Unavailable where
     slurmdbd does not answer. `-X`: allocations only, without their steps."""
     token = Tokens.fresh().field
-    answer = await calls.read("sacct", *_arguments(wanted, me, now), f"--delimiter={token}")
-    rows = delimited(answer, token, len(HISTORY_FIELDS), "sacct")
-    jobs = [job_of_history(dict(zip(HISTORY_FIELDS, row, strict=True)), calls.options.cluster) for row in rows]
+    fields = WITH_PATHS if paths else HISTORY_FIELDS
+    answer = await calls.read("sacct", *_arguments(wanted, me, now, fields), f"--delimiter={token}")
+    rows = delimited(answer, token, len(fields), "sacct")
+    jobs = [job_of_history(dict(zip(fields, row, strict=True)), calls.options.cluster) for row in rows]
     epoch = datetime.fromtimestamp(0, UTC)
     jobs.sort(key=lambda job: job.end_time or job.start_time or job.submission_time or epoch, reverse=True)
     return jobs if wanted.limit is None else jobs[: wanted.limit]
 
 
-def _arguments(wanted: HistoryFilter, me: str, now: datetime) -> list[str]:
+def _arguments(wanted: HistoryFilter, me: str, now: datetime, fields: tuple[str, ...]) -> list[str]:
     """Times go as ``uts<seconds>``: no zone or format is guessed."""
-    arguments = ["-X", "-P", "-n", "-D", "-o", ",".join(HISTORY_FIELDS)]
+    arguments = ["-X", "-P", "-n", "-D", "-o", ",".join(fields)]
     if wanted.ids:
         arguments += ["-j", ",".join(dict.fromkeys(parse_id(each).query for each in wanted.ids))]
     if not wanted.ids or wanted.since is not None:
@@ -99,8 +104,9 @@ def _array(shown: str) -> ArrayInfo | None:
 def _extensions(f: Mapping[str, str], signal: int | None) -> Mapping[str, Any]:
     found: dict[str, Any] = {"from": "accounting"}
     for key, name in (("account", "Account"), ("qos", "QOS"), ("work_dir", "WorkDir"), ("comment", "Comment"),
-                      ("job_id", "JobIDRaw"), ("tres", "AllocTRES")):  # fmt: skip
-        if (text := values.present(f[name])) is not None:
+                      ("job_id", "JobIDRaw"), ("tres", "AllocTRES"), ("stdout", "StdOut"),
+                      ("stderr", "StdErr")):  # fmt: skip
+        if (text := values.present(f.get(name, ""))) is not None:
             found[key] = clean(text, LONGEST_NAME)
     for key, name in (("priority", "Priority"), ("elapsed_seconds", "ElapsedRaw")):
         if (count := values.number(f[name])) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -168,39 +169,45 @@ class SlurmReader:
             job, fields = await self.detail(id)
         except NotFound:
             found = await self.get_job(id)
-            return found, self._guess(found)
+            return found, self._remembered(found, stream)
         path = paths.output_path(fields, stream)
         if path is None:
             raise NotFound(f"Slurm tells no output file for job {id}.", "An interactive job writes to its terminal.")
         return job, path
 
-    def _guess(self, job: Job) -> str:
-        """The default output file of a job that only the accounting knows: older releases keep no other there."""
+    def _remembered(self, job: Job, stream: str) -> str:
+        """The output file of a job of which only the accounting is left. Releases before 24.05 do not keep its name:
+        then it is Slurm's default in the working directory, or nothing."""
         folder = str(job.extensions.get("work_dir", ""))
         if not folder:
             raise Unavailable(f"Slurm no longer knows where job {job.id} wrote.", "Only the accounting is left of it.")
-        return paths.default_output(
-            {
-                "WorkDir": folder,
-                "JobID": str(job.extensions.get("job_id", job.id)),
-                "ArrayJobID": job.array.id if job.array else job.id,
-                "ArrayTaskID": str(job.array.index) if job.array and job.array.index is not None else "N/A",
-                "NodeList": ",".join(job.node_names),
-                "UserName": job.owner or "",
-                "Name": job.name,
-            }
-        )
+        fields = {
+            "WorkDir": folder,
+            "JobID": str(job.extensions.get("job_id", job.id)),
+            "ArrayJobID": job.array.id if job.array else job.id,
+            "ArrayTaskID": str(job.array.index) if job.array and job.array.index is not None else "N/A",
+            "NodeList": ",".join(job.node_names),
+            "UserName": job.owner or "",
+            "Name": job.name,
+            "STDOUT": str(job.extensions.get("stdout", "")),
+            "STDERR": str(job.extensions.get("stderr", "")),
+        }
+        return paths.output_path(fields, stream) or paths.default_output(fields)
 
     async def history(self, filter: HistoryFilter | None = None) -> list[Job]:
         """Jobs of the last seven days, if nothing else is asked for, from the accounting."""
-        return await read_history(self.calls, filter or HistoryFilter(), self.me, self._now())
+        known = (await self.facts.version()).accounts_for_paths
+        return await read_history(self.calls, filter or HistoryFilter(), self.me, self._now(), paths=known)
 
     async def whoami(self) -> Identity:
         return (await self.facts.person()).identity()
 
     async def capabilities(self) -> Capabilities:
         version = await self.facts.version()
-        return capabilities(version, await self.facts.person(), await self.facts.settings())
+        found = capabilities(version, await self.facts.person(), await self.facts.settings())
+        limit = self.calls.meter.limit
+        pace = f"The controller is asked at most {limit:g} times a minute." if limit is not None else ""
+        return replace(found, notes=(*found.notes, pace) if pace else found.notes)
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[Ref, Target | None]:
         return await observe(self.calls, refs)

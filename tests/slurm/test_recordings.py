@@ -204,6 +204,10 @@ async def test_the_history(reader: SlurmReader, version: str) -> None:
     assert rows["mpi-2x12"].node_names == ("n03", "n04") and rows["mpi-2x12"].memory_bytes == 40000 * MIB
     assert rows["train-a100"].gpus == 2
     assert rows["ok-1"].extensions["comment"] == 'first | run "ok"' and "[bold red]run[/bold red]" in rows
+    pattern = None if version == "22.05" else "/rig/out/%x-%j.out"
+    assert rows["ok-1"].extensions.get("stdout") == pattern, "the accounting keeps output files since 24.05"
+    expected = f"/rig/out/slurm-{rows['ok-1'].id}.out" if pattern is None else f"/rig/out/ok-1-{rows['ok-1'].id}.out"
+    assert reader._remembered(rows["ok-1"], "stdout") == reader._remembered(rows["ok-1"], "stderr") == expected
 
 
 async def test_details(reader: SlurmReader, jobs: dict[str, Job]) -> None:
