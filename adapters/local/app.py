@@ -48,8 +48,9 @@ def make_app(cluster: Cluster) -> Starlette:
             await cluster.stop()
 
     throttle = Throttle(cluster.settings.requests_per_second, cluster.monotonic)
+    logons = Throttle(cluster.settings.logons_per_second, cluster.monotonic)
     routes = [
-        Route(path, _endpoint(cluster, throttle, permission, handler), methods=[method])
+        Route(path, _endpoint(cluster, throttle if permission else logons, permission, handler), methods=[method])
         for method, path, permission, handler in ROUTES
     ]
     handlers = {HTTPException: _not_routed, Exception: _broken}

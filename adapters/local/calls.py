@@ -75,6 +75,19 @@ class Call:
         body = await self.cluster.db.write(lambda tx: self._once(tx, key, mark, run, code))
         return json_response(body)
 
+    async def write_secret(self, run: Callable[[Tx], Any], code: int = 200) -> Response:
+        """Do a write whose answer holds a secret, which is kept nowhere: a repeated key is refused with 409."""
+        key = self.request.headers.get("idempotency-key")
+
+        def once(tx: Tx) -> Any:
+            if key is not None:
+                if tx.one("SELECT 1 FROM answers WHERE key = ? AND user = ?", key, self.who.name) is not None:
+                    raise Problem(409, "this was done already, and the secret in its answer was shown once")
+                tx.insert("answers", key=key, user=self.who.name, request="", status=code, body="", at=tx.now)
+            return run(tx)
+
+        return json_response(envelope(await self.cluster.db.write(once), code, "shown once"))
+
     def _once(self, tx: Tx, key: str, mark: str, run: Callable[[Tx], tuple[Any, str]], code: int) -> bytes:
         before = tx.one("SELECT request, body FROM answers WHERE key = ? AND user = ?", key, self.who.name)
         if before is not None:

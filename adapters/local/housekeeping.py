@@ -30,8 +30,11 @@ def retire(tx: Tx, settings: Settings) -> bool:
     more = _retire_jobs(tx, tx.now - settings.finished_kept)
     last = tx.one("SELECT max(id) FROM events")
     if last is not None and last[0] is not None:
-        tx.run("DELETE FROM events WHERE id <= ? AND id IN (SELECT id FROM events ORDER BY id LIMIT 5000)",
-               last[0] - settings.events_kept)  # fmt: skip
+        gone = tx.run(
+            "DELETE FROM events WHERE id <= ? AND id IN (SELECT id FROM events ORDER BY id LIMIT 5000)",
+            last[0] - settings.events_kept,
+        )
+        more = more or gone == 5000
     old = tx.now - settings.history_kept
     tx.run("DELETE FROM runs WHERE job IN (SELECT id FROM jobs WHERE ended < ? AND archived = 1 LIMIT 500)", old)
     tx.run(

@@ -38,7 +38,7 @@ def settle(tasks: Path) -> list[Left]:
     """Wait for what an earlier worker ran to be over, and collect the results. Nothing of it runs afterwards."""
     folders = [folder for folder in tasks.iterdir() if folder.is_dir()]
     until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and any(runs.read_result(folder) is None for folder in folders):
+    while time.monotonic() < until and any(runs.read_result(f) is None and runs.supervised(f) for f in folders):
         time.sleep(0.05)
     return [left for folder in folders if (left := _collect(folder)) is not None]
 

@@ -9,7 +9,7 @@ import os
 import resource
 import signal
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 LINUX = sys.platform == "linux"
@@ -104,6 +104,35 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     except OSError:
         pass
+
+
+class Over(NamedTuple):
+    """How a child ended: an exit code or a signal; and what it used, where it is reaped already."""
+
+    exit_code: int | None
+    signal: int | None
+    usage: resource.struct_rusage | None = None
+
+
+def look(pid: int) -> Over | None:
+    """How a child ended, without reaping it where the system can do that (macOS cannot before Python 3.13)."""
+    if hasattr(os, "waitid"):
+        over = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if over is None:
+            return None
+        exited = over.si_code == os.CLD_EXITED
+        return Over(over.si_status if exited else None, None if exited else over.si_status)
+    found, status, usage = os.wait4(pid, os.WNOHANG)
+    if not found:
+        return None
+    if os.WIFSIGNALED(status):
+        return Over(None, os.WTERMSIG(status), usage)
+    return Over(os.WEXITSTATUS(status), None, usage)
+
+
+def reap(pid: int, over: Over) -> resource.struct_rusage:
+    """What a child that is over has used; it is gone afterwards."""
+    return over.usage if over.usage is not None else os.wait4(pid, 0)[2]
 
 
 def cgroup_number(folder: str | None, name: str, key: str | None = None) -> int:

@@ -209,10 +209,11 @@ def inherit(run: Run) -> dict[str, Any] | None:
     if started is None:
         return None
     with contextlib.suppress(ChildProcessError):
-        over = os.waitid(os.P_PID, started["pid"], os.WEXITED | os.WNOHANG)
-        if over is not None and over.si_code == os.CLD_EXITED:
-            state = "done" if over.si_status == 0 else "exit"
-            return {"state": state, "exit_code": over.si_status, "order": run.order, "ended_at": time.time()}
+        over = processes.look(started["pid"])
+        if over is not None and over.exit_code is not None:
+            processes.reap(started["pid"], over)
+            state = "done" if over.exit_code == 0 else "exit"
+            return {"state": state, "exit_code": over.exit_code, "order": run.order, "ended_at": time.time()}
     return None
 
 
@@ -229,7 +230,16 @@ def zombies() -> list[int]:
 
 def reap(pid: int) -> None:
     with contextlib.suppress(ChildProcessError):
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG)
+        os.waitpid(pid, os.WNOHANG)
+
+
+def supervised(folder: Path) -> bool:
+    """Whether the run's supervisor lives. One that has not come so far as to say who it is counts as living."""
+    started = _started(folder)
+    if started is None or not processes.LINUX:
+        return True
+    birth = processes.birth(started["supervisor"])
+    return birth is not None and birth == started["supervisor_birth"]
 
 
 def _started(folder: Path) -> dict[str, Any] | None:
@@ -259,7 +269,7 @@ def end_group(folder: Path, lease: str) -> None:
             os.kill(pid, signal.SIGKILL)
     if started is not None:
         with contextlib.suppress(ChildProcessError):  # a zombie, if it was handed to us
-            os.waitid(os.P_PID, started["pid"], os.WEXITED)
+            os.waitpid(started["pid"], 0)
 
 
 def processes_of(lease: str) -> list[int]:

@@ -87,6 +87,7 @@ CREATE TABLE answers (
     key TEXT NOT NULL, user TEXT NOT NULL, request TEXT NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL,
     at REAL NOT NULL, PRIMARY KEY (key, user)
 ) WITHOUT ROWID;
+CREATE INDEX answers_at ON answers (at);
 
 CREATE TABLE events (
     id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, kind TEXT NOT NULL, queue TEXT, owner TEXT,

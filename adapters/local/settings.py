@@ -24,6 +24,7 @@ class Settings:
         max_pending: jobs of one user that may wait; beyond that a submit is refused.
         body_limit: bytes of one request.
         requests_per_second: of one key, averaged; bursts of four times that are allowed.
+        logons_per_second: attempts to log on from one address, averaged in the same way.
         keepalive: seconds between comment lines of an event stream.
     """
 
@@ -41,4 +42,5 @@ class Settings:
     max_pending: int = 200_000
     body_limit: int = 4_000_000
     requests_per_second: float = 500.0
+    logons_per_second: float = 2.0
     keepalive: float = 15.0

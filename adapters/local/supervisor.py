@@ -84,7 +84,8 @@ class Supervision:
             os.setpgid(self.pid, self.pid)
         except OSError:
             pass  # the child was quicker
-        started = {"pid": self.pid, "birth": processes.birth(self.pid)}
+        started = {"pid": self.pid, "birth": processes.birth(self.pid), "supervisor": us,
+                   "supervisor_birth": processes.birth(us)}  # fmt: skip
         processes.write_json(os.path.join(self.folder, "started.json"), started, sync=False)
         os.write(go_write, b"1")
         for end in (go_read, go_write):
@@ -105,7 +106,7 @@ class Supervision:
                     "ended_at": time.time()}  # fmt: skip
         # looked at without being reaped: should we be killed before the result is written, the worker inherits the
         # zombie and reads its exit code there
-        while (over := os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is None:
+        while (over := processes.look(self.pid)) is None:
             self.wait(self.due())
             self.watch()
         return self.result(over)
@@ -198,11 +199,11 @@ class Supervision:
 
     # -- the end
 
-    def result(self, over: os.waitid_result) -> dict[str, Any]:
+    def result(self, over: processes.Over) -> dict[str, Any]:
         """Leave the bare result at once, then end the rest of the job and complete it with what was used."""
         found = self.how_it_ended(over)
         processes.write_json(os.path.join(self.folder, "result.json"), found, sync=False)
-        _, _, usage = os.wait4(self.pid, 0)
+        usage = processes.reap(self.pid, over)
         self.sweep()
         reaped = resource.getrusage(resource.RUSAGE_CHILDREN)
         own = usage.ru_maxrss * (1024 if processes.LINUX else 1)
@@ -212,13 +213,13 @@ class Supervision:
         jobstart.deliver(self.task)
         return found
 
-    def how_it_ended(self, over: os.waitid_result) -> dict[str, Any]:
-        code = over.si_status if over.si_code == os.CLD_EXITED else None
+    def how_it_ended(self, over: processes.Over) -> dict[str, Any]:
+        code = over.exit_code
         if self.end == LOST and code != 0:
             return {"state": LOST, "reason": "its worker ended it", "order": self.order}
         found: dict[str, Any] = {
             "state": "done" if code == 0 else "exit", "exit_code": code, "order": self.order, "ended_at": time.time(),
-            "signal": over.si_status if code is None else None, "limit_by": self.task["limit_by"],
+            "signal": over.signal, "limit_by": self.task["limit_by"],
         }  # fmt: skip
         limit = self.end if self.end in LIMITS else None
         if limit is None and processes.cgroup_number(self.task.get("cgroup"), "memory.events", "oom_kill"):
