@@ -170,23 +170,28 @@ class ConsoleApp(App[int]):
         self.run_worker(flow(), group="write", exit_on_error=False)
 
 
-def run_app(config: Config, *, cluster: str | None = None) -> int:
-    """Run the console until the person leaves; returns the exit code. Raises ConfigError for an unknown cluster.
+def run_app(config: Config, *, cluster: str | None = None, record: Path | None = None, anonymous: bool = False) -> int:
+    """Run the console until the person leaves; returns the exit code. Raises ConfigError for an unknown cluster, and
+    RecordingFailed where `record`, the file to write what is shown to, cannot be made.
 
     The terminal is given back before writes in flight are waited for.
     """
+    from console.adapters import open_cluster
     from console.engine import Engine
 
-    engine = Engine(config)
     if cluster is not None:
-        engine.cluster(cluster)
+        Engine(config).cluster(cluster)
         config = config.model_copy(update={"clusters": {cluster: config.clusters[cluster]}, "default_cluster": cluster})
-        engine = Engine(config)
-
     try:
         rebound(config.keys)
     except KeymapError as error:
         raise ConfigError([keys_problem(config, id, text) for id, text in error.problems]) from error
+    opener = open_cluster
+    if record is not None:
+        from console.recording import Recorder
+
+        opener = Recorder(record, anonymous=anonymous).open
+    engine = Engine(config, open_with=opener)
 
     async def main() -> int:
         app = ConsoleApp(engine, ConsoleDriver)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from adapters.text import clean
 from console import audit
 from console.cli.actions import action_adder
 from console.cli.actions import run_action as run
-from console.cli.amounts import count
+from console.cli.amounts import count, moment
 from console.cli.exits import DONE, FAILED, CommandFailed
 from console.cli.output import Column, emit_json, emit_rows
 
@@ -40,8 +39,8 @@ def configure(parser: ArgumentParser) -> None:
     verify.add_argument("files", nargs="*", type=Path, metavar="FILE", help="logs; without any, those of every host")
     export = add("export", "this host's log for other programs, to standard output", _export)
     export.add_argument("--format", choices=("jsonl", "csv"), default="jsonl")
-    export.add_argument("--since", type=_moment, metavar="TIME", help="such as 2026-03-01 or 2026-03-01T12:00Z")
-    export.add_argument("--until", type=_moment, metavar="TIME")
+    export.add_argument("--since", type=moment, metavar="TIME", help="such as 2026-03-01 or 2026-03-01T12:00Z")
+    export.add_argument("--until", type=moment, metavar="TIME")
 
 
 def _tail(args: Namespace) -> int:
@@ -85,14 +84,6 @@ def _export(args: Namespace) -> int:
     records = audit.default_log().records()
     sys.stdout.writelines(audit.export(records, args.format, since=args.since, until=args.until))
     return DONE
-
-
-def _moment(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a time such as 2026-03-01 or 2026-03-01T12:00:00Z.") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _text(line: Mapping[str, Any], name: str) -> str:

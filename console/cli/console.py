@@ -6,33 +6,58 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from console.cli.exits import USAGE, CommandFailed
+
+if TYPE_CHECKING:
+    from console.config import Config
 
 # Textual reads these into constants when it is first imported. Over ssh every frame costs bytes; nobody needs motion.
 DEFAULTS = {"TEXTUAL_ANIMATIONS": "none", "TEXTUAL_SMOOTH_SCROLL": "0", "ESCDELAY": "50"}
 
 
 def configure(parser: ArgumentParser) -> None:
-    """It takes no arguments of its own."""
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write what is shown to a recording, for `replay`")
+    parser.add_argument("--anonymise", action="store_true", help="leave names of people, jobs and machines out of it")
 
 
 def run(args: Namespace) -> int:
-    return run_console(args.config, cluster=args.cluster, read_only=args.read_only)
+    return run_console(
+        args.config, cluster=args.cluster, read_only=args.read_only, record=args.record, anonymous=args.anonymise
+    )
 
 
-def run_console(config: Path | str | None, *, cluster: str | None = None, read_only: bool = False) -> int:
+def run_console(
+    config: Path | str | None,
+    *,
+    cluster: str | None = None,
+    read_only: bool = False,
+    record: Path | None = None,
+    anonymous: bool = False,
+) -> int:
     """Run the console on a configuration file until the person quits; returns the exit code.
 
     Raises CommandFailed without a terminal and ConfigError for a configuration that cannot be used.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise CommandFailed("the console needs a terminal", "`pilothouse --help` lists what works without one.", USAGE)
+    _need_a_terminal()
     from console.config import load
 
-    settings = load(config, read_only=read_only)
+    return run_config(load(config, read_only=read_only), cluster=cluster, record=record, anonymous=anonymous)
+
+
+def run_config(
+    settings: Config, *, cluster: str | None = None, record: Path | None = None, anonymous: bool = False
+) -> int:
+    """Run the console on settings. Raises CommandFailed without a terminal."""
+    _need_a_terminal()
     for name, value in {**DEFAULTS, "TEXTUAL_FPS": str(settings.fps)}.items():
         os.environ.setdefault(name, value)
     from console.app import run_app
 
-    return run_app(settings, cluster=cluster)
+    return run_app(settings, cluster=cluster, record=record, anonymous=anonymous)
+
+
+def _need_a_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise CommandFailed("the console needs a terminal", "`pilothouse --help` lists what works without one.", USAGE)
