@@ -64,11 +64,8 @@ def changes(values: Mapping[str, str], before: Mapping[str, str]) -> dict[str, A
 
 def of_job(job: Job) -> dict[str, str]:
     """What is known of a job, as one would type it: the start of a resubmission or a change."""
-    command = job.extensions.get("command")
-    if isinstance(command, list | tuple):
-        command = shlex.join(str(part) for part in command)
     return {
-        "command": str(command or ""),
+        "command": _command_of(job.extensions.get("command")),
         "name": job.name,
         "queue": job.queue or "",
         "nodes": "" if job.nodes is None else str(job.nodes),
@@ -79,6 +76,24 @@ def of_job(job: Job) -> dict[str, str]:
         "cwd": str(job.extensions.get("cwd") or ""),
         "account": str(job.extensions.get("account") or ""),
     }
+
+
+def _command_of(command: Any) -> str:
+    """A job's command as one types it. A text that only a shell understands is handed to one, as it was run by one."""
+    if isinstance(command, list | tuple):
+        return shlex.join(str(part) for part in command)
+    text = str(command or "")
+    try:
+        return text if not _shell_sign(text) else shlex.join(("sh", "-c", text))
+    except ValueError:
+        return shlex.join(("sh", "-c", text))
+
+
+def _shell_sign(text: str) -> str | None:
+    """The first sign outside quotes that only a shell gives a meaning. Raises ValueError for an open quote."""
+    words = shlex.shlex(text, posix=True, punctuation_chars=True)
+    words.whitespace_split = True
+    return next((word for word in words if word and set(word) <= set("();<>|&")), None)
 
 
 def _exact_size(size: int) -> str:
@@ -92,6 +107,8 @@ def _exact_size(size: int) -> str:
 
 def _command(text: str) -> tuple[str, ...]:
     try:
+        if (sign := _shell_sign(text)) is not None:
+            raise FieldError("command", f"No shell reads it, so {sign} has no meaning: write sh -c '…' around it.")
         return tuple(shlex.split(text))
     except ValueError as error:
         raise FieldError("command", f"A quote is not closed: {error}.") from error

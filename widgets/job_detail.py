@@ -67,7 +67,7 @@ class Explanation:
             ),
             Content(clean(self.summary)),
         ]
-        lines += [_row(source, quote, "") for source, quote in self.evidence]
+        lines += [_row(source, quote, "", 18) for source, quote in self.evidence]
         lines += [Content.styled(f"Try: {clean(change)}", "$success") for change in self.changes]
         return lines
 
@@ -115,12 +115,12 @@ class JobDetail(VerticalScroll):
             lines += [Content(""), Content.styled("From the scheduler", "bold $accent")]
             for name, value in sorted(extra.items()):
                 meaning = f"  {meanings[name]}" if name in meanings else ""
-                lines.append(Content.assemble(_row(name, _shown(value), ""), (clean(meaning), "dim")))
+                lines.append(Content.assemble(_row(name, _shown(value), "", 18), (clean(meaning), "dim")))
         return Content("\n").join(lines)
 
 
-def _row(label: str, value: str, style: str) -> Content:
-    return Content.assemble((f"{clean(label, 40):<13} ", "dim"), (clean(value), style))
+def _row(label: str, value: str, style: str, width: int = 13) -> Content:
+    return Content.assemble((f"{clean(label, 40):<{width}} ", "dim"), (clean(value), style))
 
 
 def _shown(value: Any) -> str:

@@ -29,6 +29,9 @@ def test_a_full_form() -> None:
         ({}, "command", "a command"),
         ({"command": "x", "script": "y"}, "command", "one of the two"),
         ({"command": "a 'b"}, "command", "quote"),
+        ({"command": "a | b"}, "command", "sh -c"),
+        ({"command": "a; b"}, "command", "sh -c"),
+        ({"command": "a >out"}, "command", "sh -c"),
         ({"command": "x", "cores": "many"}, "cores", "whole number"),
         ({"command": "x", "cores": "0"}, "cores", "At least 1"),
         ({"command": "x", "memory": "4"}, "memory", "unit"),
@@ -41,6 +44,24 @@ def test_what_cannot_be_names_its_field(values: dict[str, str], field: str, word
     with pytest.raises(FieldError, match=words) as caught:
         submission(values)
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("known", "typed", "argv"),
+    [
+        ("echo hi; sleep 2", "sh -c 'echo hi; sleep 2'", ("sh", "-c", "echo hi; sleep 2")),
+        ("python train.py", "python train.py", ("python", "train.py")),
+        ("it's broken", "sh -c 'it'\"'\"'s broken'", ("sh", "-c", "it's broken")),
+        (["sh", "-c", "a | b"], "sh -c 'a | b'", ("sh", "-c", "a | b")),
+        ("grep 'a|b' f", "grep 'a|b' f", ("grep", "a|b", "f")),
+        (None, "", ()),
+    ],
+)
+def test_a_command_again_means_what_it_meant(known: object, typed: str, argv: tuple[str, ...]) -> None:
+    shown = of_job(Job("1", extensions={"command": known}))["command"]
+    assert shown == typed
+    if argv:
+        assert submission({"command": shown}).command == argv
 
 
 def test_a_script_is_read(tmp_path: Path) -> None:
