@@ -238,3 +238,39 @@ def test_a_write_that_cannot_be_put_on_record_does_not_happen(
     assert done.returncode == 1 and "Cannot be put on record" in done.stderr and "Traceback" not in done.stderr
     node = next(node for node in rows("nodes", embedded_cluster.config) if node["name"] == "node1")
     assert node["slots_quota"] is None
+
+
+def test_jobs_are_held_released_modified_suspended_resumed_and_waited_for(
+    embedded_cluster: EmbeddedCluster, tmp_path: Path
+) -> None:
+    config = embedded_cluster.config
+    flag = tmp_path / "go"
+
+    def do(*argv: str) -> None:
+        done = run_command(*argv, "--yes", config=config)
+        assert done.returncode == 0, (argv, done.stdout, done.stderr)
+
+    script = f"while [ ! -e {flag} ]; do sleep 0.1; done"
+    held = run_command("submit", "--hold", "--yes", "--json", "--", "sh", "-c", script, config=config)
+    id = json.loads(held.stdout)["outcomes"][0]["created"].removeprefix("demo/")
+    assert job(embedded_cluster, id)["raw_status"] == "PSUSP"
+    do("modify", id, "--name", "renamed", "--memory", "64MB", "--walltime", "00:10")
+    changed = job(embedded_cluster, id)
+    assert (changed["name"], changed["memory_bytes"], changed["walltime_seconds"]) == ("renamed", 64_000_000, 600)
+    do("release", id)
+    until(lambda: job(embedded_cluster, id)["status"] == "running")
+    do("suspend", id)
+    assert job(embedded_cluster, id)["status"] == "suspended"
+    early = run_command("wait", id, "--timeout", "1s", config=config)
+    assert early.returncode == 1 and f"still not over: {id}" in early.stderr
+    do("resume", id)
+    flag.touch()
+    waited = run_command("wait", id, config=config)
+    assert (waited.returncode, waited.stdout) == (0, f"{id} succeeded, exit code 0\n")
+    again = run_command("wait", id, id, "--json", config=config)
+    assert again.returncode == 0 and json.loads(again.stdout)["id"] == id
+    past = run_command("history", "--json", "--limit", "50", config=config)
+    assert id in [json.loads(line)["id"] for line in past.stdout.splitlines()]
+    failed = submit(embedded_cluster, "sh", "-c", "exit 4", name="fails")
+    assert run_command("wait", failed, config=config).returncode == 1
+    assert run_command("wait", "987654", config=config).returncode == 1
