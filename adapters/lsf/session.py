@@ -74,6 +74,7 @@ class Session:
         tables = (JOBS, JOB_DETAIL, DESCRIPTIONS, QUEUES, HOSTS, LOAD, LIM_HOSTS, RESERVATIONS)
         self.dialects = {table: Dialect(table) for table in tables}
         self.prepaid = 0
+        self.remarks: list[str] = []  # what a pane should say of the answers since it last asked
         self.written: list[tuple[float, Kind, str]] = []
         self.read: list[Job] = []
         self.wrote = asyncio.Event()
@@ -166,7 +167,7 @@ class Session:
             done = await self.run([*dialect.argv(tier), *selection])
             rows = await self._rows(tier, dialect, done, sink)
             if rows is not None:
-                rows.note(f"read in tier {tier} this time: {error.message}")
+                self.remarks = [*self.remarks[-3:], f"read in tier {tier} this time: {error.message}"]
                 self.banner.extend(clean(line, 200) for line in rows.banner)
                 return rows
         raise error

@@ -204,7 +204,11 @@ class LsfWatch:
     # Holding back
 
     def _note(self) -> str:
-        return f"LSF is busy: {self._session.pause.cause}" if self._session.pause.left else ""
+        """One sentence for the pane: that LSF is busy, or in which way its last answers were odd."""
+        remarks, self._session.remarks = self._session.remarks, []
+        if self._session.pause.left:
+            return f"LSF is busy: {self._session.pause.cause}"
+        return "; ".join(dict.fromkeys(remarks))
 
     def _held_back(self) -> Unavailable:
         """Nothing is asked while LSF wants to be left alone."""

@@ -82,7 +82,7 @@ async def test_json_that_does_not_parse_falls_back_one_tier_this_time_and_says_s
     before = await reader.list_jobs()
     with double.mode(invalid_json=True):
         assert await reader.list_jobs() == before
-    assert any("tier B this time" in line for line in reader.session.banner)
+    assert any("tier B this time" in line for line in reader.session.remarks)
     assert reader.session.dialects[JOBS].tier == "A"
     asked = len(double.asked())
     assert await reader.list_jobs() == before

@@ -248,3 +248,21 @@ async def test_a_host_in_detail_shows_its_comment_and_thresholds_in_every_tier(t
     assert rows["node02"].extensions["thresholds"] == ("r1m loadSched 3.5",)
     assert "thresholds" not in rows["node01"].extensions
     assert ["bhosts", "-l", "node02"] in double.asked()
+
+
+async def test_a_pane_says_that_its_answer_came_in_another_form(tmp_path: Path) -> None:
+    double = lsf(tmp_path)
+    id = add(double)
+    double.set_mode(invalid_json=True)
+    reader, _ = opened(double, own_interval=0.2, interval=0.2, floor=0.0, calls_per_minute=None)
+    notes: list[str] = []
+    async with aclosing(reader.watch(InterestCell(Interest(kinds=frozenset({"job"}))))) as items:
+        async for item in items:
+            if isinstance(item, Delta):
+                assert [row.id for row in item.upserts] == [id]
+            elif item.label == "polling":
+                notes.append(item.note)
+                double.set_mode()
+                if not item.note:
+                    break
+    assert notes[0].startswith("read in tier B this time: bjobs gave an answer that cannot be read")
