@@ -40,7 +40,7 @@ class Efficiency:
 def efficiency(job: Job, now: datetime) -> Efficiency:
     """Judge one job. A job that failed for want of memory or time never gets advice to ask for less of it."""
     elapsed = elapsed_seconds(job, now)
-    memory = Share("memory", _number(job, "max_memory_bytes"), job.memory_bytes)
+    memory = Share("memory", peak_memory(job), job.memory_bytes)
     time = Share("time", elapsed, job.walltime_seconds)
     core_seconds = elapsed * job.cores if elapsed is not None and job.cores else None
     cpu = Share("cpu", _number(job, "cpu_seconds"), core_seconds)
@@ -66,6 +66,13 @@ def elapsed_seconds(job: Job, now: datetime) -> float | None:
     if job.start_time is None:
         return None
     return max(0.0, ((job.end_time or now) - job.start_time).total_seconds())
+
+
+def peak_memory(job: Job) -> float | None:
+    """The largest memory it used, in bytes: the native `max_memory_bytes`, LSF's `peak_memory_bytes`. Slurm's job rows
+    have none."""
+    found = _number(job, "max_memory_bytes")
+    return found if found is not None else _number(job, "peak_memory_bytes")
 
 
 def round_up(value: int, step: int) -> int:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from adapters.model import Job, Node
+from console.diagnosis.efficiency import peak_memory
 from console.diagnosis.exit_codes import exit_in_words, signal_of
 from console.diagnosis.findings import Evidence, Finding, finding, unknown
 from console.diagnosis.log_signs import Sign, signs_in
@@ -98,8 +99,7 @@ def _cancelled(job: Job, facts: Sequence[Evidence]) -> Finding | None:
     if ended_by in ("owner", "admin"):
         return finding(job, f"cancelled_by_{ended_by}", "certain", [Evidence.of("job.ended_by", ended_by), *facts])
     if job.status == "cancelled" and not ended_by:
-        summary = "Somebody cancelled it; the scheduler does not say who."
-        return finding(job, "input_killed", "likely", facts or [Evidence.of("job.status", job.status)], summary=summary)
+        return finding(job, "cancelled", "certain", facts or [Evidence.of("job.status", job.status)])
     return None
 
 
@@ -107,9 +107,9 @@ def _limit_reached(job: Job, facts: Sequence[Evidence], signs: Sequence[tuple[Si
     """A kill by signal with a measured use at its limit; a firm sign in the log outranks it."""
     if any(sign.firm for sign, _ in signs) or signal_of(job) not in (9, 15, 12, 24, 10):
         return None
-    peak, limit = job.extensions.get("max_memory_bytes"), job.memory_bytes
-    if isinstance(peak, int | float) and limit and peak >= _FULL * limit:
-        quotes = [Evidence.of("job.max_memory_bytes", peak), Evidence.of("job.memory_bytes", limit)]
+    peak, limit = peak_memory(job), job.memory_bytes
+    if peak is not None and limit and peak >= _FULL * limit:
+        quotes = [Evidence.of("largest memory, bytes", int(peak)), Evidence.of("job.memory_bytes", limit)]
         return finding(job, "out_of_memory", "likely", [*quotes, *facts])
     if job.start_time and job.end_time and job.walltime_seconds:
         ran = (job.end_time - job.start_time).total_seconds()

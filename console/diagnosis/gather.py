@@ -11,6 +11,7 @@ from adapters.base import AdapterError, HistoryFilter, JobFilter, Reader, Unsupp
 from adapters.model import Job, Node, Queue
 from adapters.text import clean_lines
 from console.diagnosis.cluster import why_nothing_starts
+from console.diagnosis.efficiency import peak_memory
 from console.diagnosis.failed import why_failed
 from console.diagnosis.findings import Evidence, Finding, unknown
 from console.diagnosis.pending import why_pending
@@ -56,7 +57,7 @@ async def past_jobs(reader: Reader) -> list[Job]:
 async def job_with_usage(reader: Reader, id: str) -> Job:
     """The job, with what the accounting history alone knows of its use. Raises what reading the job raises."""
     job = await reader.get_job(id)
-    if not job.finished or "max_memory_bytes" in job.extensions:
+    if not job.finished or peak_memory(job) is not None:
         return job
     for past in await _or_empty(reader.history(HistoryFilter(ids=(id,)))):
         if past.id == job.id:

@@ -37,12 +37,14 @@ def why_pending(
     if found is None:
         looked = [Evidence.of("job.reason", job.reason or "(none)"), Evidence.of("job.raw_status", job.raw_status)]
         found = unknown(job.ref, looked, "Nothing the scheduler says tells why it waits.")
-    return replace(found, since=job.submission_time, estimate=start_estimate(job))
+    estimate = None if found.cause in _NO_ESTIMATE else start_estimate(job)
+    return replace(found, since=job.submission_time, estimate=estimate)
 
 
 def start_estimate(job: Job) -> datetime | None:
-    """The backend's own estimate of a pending job's start: `extensions.start_estimate`, a time or its ISO form."""
-    value = job.extensions.get("start_estimate")
+    """The backend's own estimate of a pending job's start: Slurm's `expected_start`, a time or its ISO form. (For a job
+    that was told to begin later the same field is that time; see `_NO_ESTIMATE`.)"""
+    value = job.extensions.get("expected_start")
     if isinstance(value, str):
         try:
             return datetime.fromisoformat(value)
@@ -113,12 +115,16 @@ def _by_reason(job: Job) -> Finding | None:
 
 
 _RAW_HELD = re.compile(r"^(PSUSP|HELD|SPECIAL_EXIT)\b")
+_SAID_BY_STATE = frozenset({"image_pull", "container_config", "crash_loop", "gated"})
+_NO_ESTIMATE = frozenset({"begin_time", "held", "held_by_owner", "held_by_admin", "dependency_never"})
 
 
 def _by_raw_state(job: Job) -> Finding | None:
     if _RAW_HELD.match(job.raw_status):
-        cause = "held_by_admin" if job.extensions.get("held_by") == "admin" else "held_by_owner"
-        return finding(job, cause, "likely", [Evidence.of("job.raw_status", job.raw_status)])
+        return finding(job, "held", "certain", [Evidence.of("job.raw_status", job.raw_status)])
+    cause = cause_of_reason(job.raw_status)
+    if cause in _SAID_BY_STATE:
+        return finding(job, cause, "certain", [Evidence.of("job.raw_status", job.raw_status), *_reason(job)])
     return None
 
 
@@ -131,7 +137,7 @@ def _by_queue(job: Job, queue: Queue | None) -> Finding | None:
 def _by_nodes(job: Job, nodes: Sequence[Node]) -> Finding | None:
     """Where the backend gives no reason: what the nodes' own figures say."""
     up = [n for n in nodes if n.status in ("idle", "busy")]
-    if nodes and not up:
+    if nodes and all(n.status in ("down", "drain") for n in nodes):
         quotes = [Evidence.of(f"node {n.name}.status", n.status) for n in nodes[:4]]
         return finding(job, "nodes_unavailable", "likely", quotes)
     if up and all(n.slots_quota == 0 for n in up):

@@ -22,12 +22,21 @@ def _table(*rows: tuple[str, str]) -> tuple[Reason, ...]:
 
 
 REASONS: tuple[Reason, ...] = _table(
+    # the native scheduler's sentences, whole
+    (r"^Queue \S+ starts no jobs", "queue_closed"),
+    (r"^Needs \d+ .*; (?:queue \S+ has|the largest node has) \d+$", "asks_too_much"),
+    (r"^Needs \d+ slots; the quotas of the nodes allow \d+$", "node_quota_zero"),
+    (r"^Queue \S+ is at its limit of \d+ slots$", "queue_limit"),
+    (r" is at the limit of \d+ slots a user in queue ", "user_limit"),
+    (r"^No node answers$|^No node runs jobs of |^Every node that could run it is closed", "nodes_unavailable"),
+    (r"^At most \d+ elements of this array run at a time$", "array_throttle"),
     # dependencies
     (r"DependencyNeverSatisfied|dependency condition (?:invalid|never)|never (?:be )?satisf|can never (?:be met|start)", "dependency_never"),
     (r"^Dependency\b|dependency condition not satisfied|waits? for job|waiting for (?:job|dependenc)", "dependency"),
     # holds
     (r"JobHeldAdmin|suspended by (?:LSF )?admin|suspended by root|held by (?:an? )?(?:admin|operator)|launch failed requeued held", "held_by_admin"),
-    (r"JobHeldUser|suspended by the user|held by (?:its |the )?(?:owner|user)|^held\b|^JobHeld$|user while pending", "held_by_owner"),
+    (r"JobHeldUser|suspended by the user|held by (?:its |the )?(?:owner|user)|^JobHeld$|user while pending", "held_by_owner"),
+    (r"requeued in held state|^held$|^SPECIAL_EXIT|At hold", "held"),
     (r"^Suspended$|JobSuspended|spec\.suspend", "held_by_owner"),
     (r"SchedulingGated|scheduling gates?", "gated"),
     # times
@@ -48,6 +57,8 @@ REASONS: tuple[Reason, ...] = _table(
     (r"PartitionDown|PartitionInactive|queue has been (?:inactivated|closed)|queue (?:is )?(?:closed|inactive|not open|inact)|inactivated by|LocalQueue.*(?:inactive|stopped)|ClusterQueue.*(?:inactive|stopped)", "queue_closed"),
     # never
     (r"PartitionNodeLimit|PartitionConfig|MaxMemPerLimit|NodeConfig|more than (?:any|there|the)|no node (?:has|can)|never fit|larger than|cannot ever|requested node configuration", "asks_too_much"),
+    # nobody would have to end for it, and still no node would do
+    (r"0/(\d+) nodes are available.*\b\1 Preemption is not helpful", "asks_too_much"),
     # nodes
     (r"ReqNodeNotAvail.*reserved|^Reservation|advance reservation|may be reserved for", "reservation"),
     (r"Nodes required for job are DOWN|ReqNodeNotAvail|UnavailableNodes|NodeDown|node is (?:down|drained)|Closed by (?:LSF )?administrator: (\d+) host|all nodes (?:are )?(?:down|drained)|no node (?:is )?up|FrontEndDown", "nodes_unavailable"),

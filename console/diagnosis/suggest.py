@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from adapters.model import Job, ResourceSpec
 from adapters.units import parse_duration, parse_size
-from console.diagnosis.efficiency import round_up
+from console.diagnosis.efficiency import peak_memory, round_up
 
 _ROOM = 1.2
 _LEAST = 3
@@ -90,7 +90,7 @@ def _like(description: str, history: Sequence[Job], owner: str | None) -> list[J
 def _seen(like: Sequence[Job]) -> dict[str, int]:
     """What like jobs used at most, with room; cores and GPUs as the middle one of them asked."""
     seen: dict[str, int] = {}
-    peaks = [int(p) for job in like if isinstance(p := job.extensions.get("max_memory_bytes"), int | float)]
+    peaks = [int(peak) for job in like if (peak := peak_memory(job)) is not None]
     if len(peaks) >= _LEAST:
         seen["memory_bytes"] = round_up(int(max(peaks) * _ROOM), 100_000_000)
     times = [(j.end_time - j.start_time).total_seconds() for j in like if j.start_time and j.end_time]
