@@ -26,6 +26,7 @@ import httpx
 from adapters.local import tokens
 from adapters.local.problem import StartError
 from adapters.local.seed import ADMIN_KEY, JOIN_TOKEN
+from adapters.local.strays import end_strays
 
 READY_SECONDS = 30.0
 STOP_SECONDS = 10.0
@@ -84,7 +85,8 @@ class EmbeddedCluster:
     def start_server(self, port: int = 0) -> None:
         """Start the server and wait until it answers. Raises StartError with what it said."""
         read, write = os.pipe()
-        options = ["serve", "--data", str(self.data_dir), "--port", str(port), "--quiet", "--ready-fd", str(write)]
+        options = ["serve", "--data", str(self.data_dir), "--port", str(port), "--quiet", "--ready-fd", str(write),
+                   "--sweep", str(self.folder)]  # fmt: skip
         try:
             self.server = self._start("server", [*options, *self.serve_options], write)
         finally:
@@ -159,26 +161,6 @@ class EmbeddedCluster:
                 process.end(signal.SIGKILL)
                 process.wait(STOP_SECONDS)
         end_strays(self.folder, time.monotonic() + STOP_SECONDS)
-
-
-def strays(folder: Path) -> list[int]:
-    """Processes that carry the folder in their arguments: supervisors that have outlived their worker."""
-    mark = os.fsencode(str(folder) + os.sep)
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if entry.name != str(os.getpid()) and mark in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-    return found
-
-
-def end_strays(folder: Path, deadline: float) -> None:
-    """Wait for supervisors to end their jobs, then kill what is left."""
-    while strays(folder) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    for pid in strays(folder):
-        with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager

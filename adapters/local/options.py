@@ -42,6 +42,7 @@ def configure_serve(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", type=positive, default=default, metavar="S", help=f"{what} ({default:g})")
     parser.add_argument("--ready-fd", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--parent-fd", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--sweep", type=Path, help=argparse.SUPPRESS)
 
 
 def run_serve(args: argparse.Namespace) -> int:
@@ -52,7 +53,7 @@ def run_serve(args: argparse.Namespace) -> int:
         heartbeat=args.heartbeat, down_after=args.down_after, lease=args.lease, grace=args.grace,
         finished_kept=args.keep_finished,
     )  # fmt: skip
-    return run(Serve(args.data, args.host, args.port, settings, args.ready_fd, args.parent_fd, args.quiet))
+    return run(Serve(args.data, args.host, args.port, settings, args.ready_fd, args.parent_fd, args.sweep, args.quiet))
 
 
 def configure_worker(parser: argparse.ArgumentParser) -> None:

@@ -7,9 +7,11 @@ import contextlib
 import errno
 import ipaddress
 import os
+import shutil
 import signal
 import socket
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,12 +23,15 @@ from adapters.local.cluster import Cluster
 from adapters.local.lockfile import hold
 from adapters.local.problem import StartError
 from adapters.local.settings import Settings
+from adapters.local.strays import end_strays
+
+SWEEP_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class Serve:
     """Where and how to serve. `ready_fd` is written one line with the URL once requests are answered; with the
-    end of the pipe `parent_fd` the server ends too."""
+    end of the pipe `parent_fd` the server ends too, and then removes the folder `sweep`, which its dead parent cannot."""
 
     folder: Path
     host: str = "127.0.0.1"
@@ -34,6 +39,7 @@ class Serve:
     settings: Settings = field(default_factory=Settings)
     ready_fd: int | None = None
     parent_fd: int | None = None
+    sweep: Path | None = None
     quiet: bool = False
 
 
@@ -53,6 +59,12 @@ def bind(host: str, port: int) -> socket.socket:
     return sock
 
 
+def remove_abandoned(folder: Path) -> None:
+    """Remove a folder once no process carries it in its arguments any more."""
+    end_strays(folder, time.monotonic() + SWEEP_SECONDS)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def url_of(sock: socket.socket) -> str:
     host, port = sock.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -68,14 +80,17 @@ def run(serve: Serve) -> int:
                 # the event loop and the writer hand work to each other: neither may keep the other waiting for long
                 sys.setswitchinterval(0.001)
                 cluster = Cluster(serve.folder, serve.settings)
-                asyncio.run(_serve(serve, sock, cluster))
+                orphaned = asyncio.run(_serve(serve, sock, cluster))
+        if orphaned and serve.sweep is not None:
+            remove_abandoned(serve.sweep)
     except StartError as error:
         print(f"pilothouse serve: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-async def _serve(serve: Serve, sock: socket.socket, cluster: Cluster) -> None:
+async def _serve(serve: Serve, sock: socket.socket, cluster: Cluster) -> bool:
+    """Returns whether it ended because its parent had died."""
     config = uvicorn.Config(
         make_app(cluster), log_level="warning", access_log=False, server_header=False, date_header=False,
         timeout_graceful_shutdown=5, timeout_keep_alive=75, lifespan="on", ws="none", backlog=512,
@@ -89,7 +104,11 @@ async def _serve(serve: Serve, sock: socket.socket, cluster: Cluster) -> None:
         cluster.broker.close()
         cluster.release_waiters()
 
+    lost_parent = False
+
     def orphaned() -> None:
+        nonlocal lost_parent
+        lost_parent = True
         if serve.parent_fd is not None:
             loop.remove_reader(serve.parent_fd)
         stop()
@@ -106,6 +125,7 @@ async def _serve(serve: Serve, sock: socket.socket, cluster: Cluster) -> None:
         if server.started:
             _announce(serve, url_of(sock))
         await serving
+    return lost_parent
 
 
 @contextlib.contextmanager

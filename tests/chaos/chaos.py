@@ -23,7 +23,8 @@ from typing import Any
 
 import httpx
 
-from adapters.local.launch import EmbeddedCluster, Process, launch, strays
+from adapters.local.launch import EmbeddedCluster, Process, launch
+from adapters.local.strays import strays
 from tests.chaos.network import Relay
 from tests.chaos.watcher import Watcher
 from tests.local.api import Api

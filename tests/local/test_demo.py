@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from adapters.local.launch import strays
+from adapters.local.strays import strays
 from tests.local.api import Api, until
 
 
