@@ -41,9 +41,9 @@ def run_console(
     Raises CommandFailed without a terminal and ConfigError for a configuration that cannot be used.
     """
     _need_a_terminal()
-    from console.config import load
+    from console.cli.opening import settings
 
-    return run_config(load(config, read_only=read_only), cluster=cluster, record=record, anonymous=anonymous)
+    return run_config(settings(config, read_only=read_only), cluster=cluster, record=record, anonymous=anonymous)
 
 
 def run_config(

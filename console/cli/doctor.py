@@ -59,7 +59,7 @@ def run(args: Namespace) -> int:
     except ConfigError as error:
         report([_failed("configuration", error)])
         return USAGE
-    files = ", ".join(str(path) for path in config.sources) or "no file, the program's own settings"
+    files = ", ".join(str(path) for path in config.sources) or "no file, so what answers on this host"
     report([Check("configuration", "ok", f"{files}; clusters: {', '.join(config.clusters) or 'none'}")])
 
     async def look(engine: Engine) -> int:

@@ -16,8 +16,18 @@ if TYPE_CHECKING:
 
 
 def load_config(args: Namespace) -> Config:
-    """The configuration that the options name. Raises ConfigError."""
-    return load(Path(args.config) if args.config else None, read_only=args.read_only)
+    """The configuration that the options name, or what answers on this host. Raises ConfigError."""
+    return settings(Path(args.config) if args.config else None, read_only=args.read_only)
+
+
+def settings(path: Path | str | None, *, read_only: bool = False) -> Config:
+    """The configuration; where no file names a cluster, with the schedulers that answer here. Raises ConfigError."""
+    config = load(path, read_only=read_only)
+    if config.clusters or path is not None:
+        return config
+    from console.detection import with_detected
+
+    return with_detected(config)
 
 
 def with_engine(args: Namespace, action: Callable[[Engine], Awaitable[int]], *, settle: bool = False) -> int:
