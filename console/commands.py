@@ -209,6 +209,7 @@ COMMANDS: tuple[Command, ...] = (
         verb="reissue_token",
         rank=18,
     ),
+    Command("suspend", ("ctrl+z",), "to the shell", "Leave for the shell; fg comes back.", ("main",)),
     Command("refresh", ("r",), "refresh", "Ask for fresh data now.", ("main",), rank=60),
     Command("pause", ("p",), "pause", "Stop painting changes, or go on; data still comes in.", ("main",), rank=70),
     Command(

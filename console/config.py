@@ -38,6 +38,8 @@ class Config(Section):
         agents: the scope that agents begin with.
         fps: the most times a second that the screen is painted.
         keys: id of a command -> its key or keys.
+        filters: name of a saved filter -> its text; the palette offers them.
+        columns: pane (``jobs``, ``queues``, ``nodes``) -> ids of its columns, in their order.
     """
 
     version: Literal[1]
@@ -53,6 +55,8 @@ class Config(Section):
     fps: int = Field(15, ge=1, le=60)
     mouse: bool = True
     keys: dict[str, str | list[str]] = Field(default_factory=dict)
+    filters: dict[str, str] = Field(default_factory=dict)
+    columns: dict[Literal["jobs", "queues", "nodes"], list[str]] = Field(default_factory=dict)
     clusters: dict[str, AnyProfile] = Field(default_factory=dict)
     sources: tuple[Path, ...] = Field(default=(), exclude=True)
 
@@ -172,6 +176,8 @@ def _join(site: Config, person: Config) -> Config:
                 clusters=_common(site.agents.clusters, person.agents.clusters),
             ),
             "keys": {**site.keys, **person.keys},
+            "filters": {**site.filters, **person.filters},
+            "columns": {**site.columns, **person.columns},
             "clusters": clusters,
             "sources": site.sources + person.sources,
         }

@@ -58,6 +58,7 @@ VERBS: dict[str, Verb] = {
         Verb("queue", "queue NAME", "Go to a queue.", "queue"),
         Verb("filter", "filter TEXT", "Filter the pane."),
         Verb("sort", "sort FIELD[-] …", "Sort the pane; a dash sorts downwards."),
+        Verb("cluster", "cluster NAME|all", "Show one cluster alone, or all."),
         Verb("theme", "theme NAME", "Change the colours."),
         Verb("export", "export FILE.csv|.json|.md", "Write the rows shown to a file."),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
@@ -115,3 +115,17 @@ def _grow(columns: Sequence[Column], spare: int) -> dict[str, int]:
         if spare == before:
             break
     return widths
+
+
+def tagged(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The same columns with the cluster before the name: for a table that holds rows of several clusters."""
+    tag = Column("cluster", "CLUSTER", 8, 1, lambda row, _: row.cluster, lambda row: "info", grow=1, limit=14)
+    at = next((n for n, column in enumerate(columns) if column.id == "name"), 0)
+    return (*columns[:at], tag, *columns[at:])
+
+
+def chosen(columns: Sequence[Column], ids: Sequence[str]) -> tuple[Column, ...]:
+    """The columns of these ids, in this order, the first wanted most; without a known id, all as given."""
+    known = {column.id: column for column in columns}
+    found = [known[id] for id in ids if id in known]
+    return tuple(replace(column, priority=n) for n, column in enumerate(found)) if found else tuple(columns)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from adapters.model import Job
-from widgets.columns import Column, Moment, Role
+from widgets.columns import Column, Moment, Role, chosen, tagged
 from widgets.format import UNKNOWN, coarse, duration, number, size, span
 from widgets.pane import Pane
 from widgets.table import RowOf
@@ -72,5 +72,6 @@ JOB_COLUMNS: tuple[Column, ...] = (
 class JobsPane(Pane):
     """Jobs of every cluster shown."""
 
-    def __init__(self, row_of: RowOf) -> None:
-        super().__init__("job", 1, "jobs", JOB_COLUMNS, row_of)
+    def __init__(self, row_of: RowOf, *, several: bool = False, columns: Sequence[str] = ()) -> None:
+        shown = chosen(tagged(JOB_COLUMNS) if several else JOB_COLUMNS, columns)
+        super().__init__("job", 1, "jobs", shown, row_of)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from adapters.model import Node
-from widgets.columns import Column, Moment, Role
+from widgets.columns import Column, Moment, Role, chosen, tagged
 from widgets.format import UNKNOWN, age, size, slots, span, used
 from widgets.pane import Pane
 from widgets.table import RowOf
@@ -59,5 +59,6 @@ NODE_COLUMNS: tuple[Column, ...] = (
 class NodesPane(Pane):
     """Nodes of every cluster shown."""
 
-    def __init__(self, row_of: RowOf) -> None:
-        super().__init__("node", 3, "nodes", NODE_COLUMNS, row_of)
+    def __init__(self, row_of: RowOf, *, several: bool = False, columns: Sequence[str] = ()) -> None:
+        shown = chosen(tagged(NODE_COLUMNS) if several else NODE_COLUMNS, columns)
+        super().__init__("node", 3, "nodes", shown, row_of)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from adapters.model import Queue
-from widgets.columns import Column, Moment, Role
+from widgets.columns import Column, Moment, Role, chosen, tagged
 from widgets.format import duration, number
 from widgets.pane import Pane
 from widgets.table import RowOf
@@ -40,5 +40,6 @@ QUEUE_COLUMNS: tuple[Column, ...] = (
 class QueuesPane(Pane):
     """Queues of every cluster shown."""
 
-    def __init__(self, row_of: RowOf) -> None:
-        super().__init__("queue", 2, "queues", QUEUE_COLUMNS, row_of)
+    def __init__(self, row_of: RowOf, *, several: bool = False, columns: Sequence[str] = ()) -> None:
+        shown = chosen(tagged(QUEUE_COLUMNS) if several else QUEUE_COLUMNS, columns)
+        super().__init__("queue", 2, "queues", shown, row_of)

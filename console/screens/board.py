@@ -117,6 +117,17 @@ class Board:
         else:
             self.pane.update_rows(changes.changed, self.facts(False), moment)
 
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """The clusters whose rows are shown."""
+        return self._clusters
+
+    def show_clusters(self, clusters: Sequence[str], moment: Moment) -> None:
+        """Show the rows of these clusters and no others."""
+        self._clusters = tuple(clusters)
+        self.view.clusters = list(clusters)
+        self.rebuild(moment)
+
     def set_filter(self, text: str, moment: Moment) -> None:
         """Raises FilterError; the filter of before then stays."""
         if text != self.view.filter_text:

@@ -65,8 +65,14 @@ class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScree
         self._host = host
         self._store = host.engine.store
         row = self._store.row
-        panes: tuple[Pane, ...] = (JobsPane(row), QueuesPane(row), NodesPane(row))
         clusters = list(host.engine.clusters)
+        several = len(clusters) > 1
+        columns = host.engine.config.columns
+        panes: tuple[Pane, ...] = (
+            JobsPane(row, several=several, columns=columns.get("jobs", ())),
+            QueuesPane(row, several=several, columns=columns.get("queues", ())),
+            NodesPane(row, several=several, columns=columns.get("nodes", ())),
+        )
         self.boards = {
             pane.id or "": Board(pane, self._store, clusters, SORTS[pane.kind], self._aside) for pane in panes
         }

@@ -48,6 +48,7 @@ class MenuKeys:
         def set_filter(self, text: str) -> None: ...
         def sort(self, sorts: Sequence[Sort]) -> None: ...
         def export(self, path: str) -> None: ...
+        def show_clusters(self, name: str) -> None: ...
         async def action_run(self, id: str) -> None: ...
 
     def _choice(self, command: Command) -> Choice:
@@ -96,7 +97,13 @@ class MenuKeys:
             for v in VERBS.values()
         ]
         themes = [Choice(f"theme:{name}", f"theme {name}", "", "Change the colours.") for name in self._host.themes]
-        offered = [*self._commands(), *lines, *themes]
+        saved = [
+            Choice(f"line:filter {text}", f"filter {name}", "", text)
+            for name, text in self._host.engine.config.filters.items()
+        ]
+        names = list(self._host.engine.clusters)
+        clusters = [Choice(f"line:cluster {n}", f"cluster {n}", "", "Show it alone.") for n in names if len(names) > 1]
+        offered = [*self._commands(), *saved, *lines, *clusters, *themes]
         found = [c for c in offered if all(w in f"{c.label} {c.help} {c.id}".casefold() for w in words)]
         return sorted(found, key=lambda c: not c.label.casefold().startswith(tuple(words[:1]) or ("",)))
 
@@ -155,6 +162,7 @@ class MenuKeys:
             "filter": lambda: self.set_filter(line.rest),
             "sort": lambda: self.sort([Sort(w.rstrip("-"), w.endswith("-")) for w in line.words]),
             "theme": lambda: self._host.choose_theme(line.rest),
+            "cluster": lambda: self.show_clusters(line.rest),
             "export": lambda: self.export(line.rest),
         }
         if line.verb.name in actions:

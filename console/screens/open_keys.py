@@ -58,6 +58,10 @@ class OpenKeys:
         if (ref := self.target) is not None and isinstance(self._host.engine.store.row(ref), Node):
             self._host.push_screen(NodeScreen(self._host, ref))
 
+    def do_suspend(self) -> None:
+        """Hand the terminal back to the shell until the person says fg. Writes in flight go on when they do."""
+        self._host.action_suspend_process()
+
     def do_copy(self) -> None:
         """The ids of the marked rows, or of the cursor's, to the terminal's clipboard."""
         text = "\n".join(ref.id for ref in self.targets)

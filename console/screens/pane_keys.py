@@ -110,6 +110,17 @@ class PaneKeys:
     def do_sort(self) -> None:
         self.board.next_sort(self._moment)
 
+    def show_clusters(self, name: str) -> None:
+        """Show one cluster alone, or with ``all`` every one."""
+        every = list(self._host.engine.clusters)
+        clusters = every if name == "all" else [cluster for cluster in every if cluster == name]
+        if not clusters:
+            self.say(f"There is no cluster {clean(name, 40)}; there are {', '.join(every)}.", "warn")
+            return
+        for board in self.boards.values():
+            board.show_clusters(clusters, self._moment)
+        self.say("" if len(clusters) == len(every) else f"Only {clusters[0]} is shown.", "info")
+
     # -- links ------------------------------------------------------------------------------------------------------
 
     def follow(self, pane: str, filter: str | None = None, row: Ref | None = None) -> None:

@@ -122,15 +122,20 @@ class Scene:
 def make_app(
     folder: Path, backend: MemoryBackend, *, theme: str | None = "pilothouse-dusk", read_only: bool = False,
     clock: Callable[[], datetime] = lambda: NOW, keys: Mapping[str, str] | None = None,
+    others: Sequence[MemoryBackend] = (), more: Mapping[str, object] | None = None,
 ) -> ConsoleApp:  # fmt: skip
-    """The application on `backend`, its audit log in `folder`."""
+    """The application on `backend` and `others`, its audit log in `folder`; `more` goes into the configuration."""
+    backends = {b.cluster: b for b in (backend, *others)}
     config = Config.model_validate(
         {
             "version": 1, "theme": theme, "read_only": read_only, "keys": dict(keys or {}),
-            "clusters": {backend.cluster: {"type": "native", "url": "http://127.0.0.1:1"}},
+            "clusters": {name: {"type": "native", "url": "http://127.0.0.1:1"} for name in backends}, **(more or {}),
         }
     )  # fmt: skip
-    engine = Engine(config, clock=clock, audit=AuditLog(folder / "audit", clock=clock), open_with=backend.open)
+    engine = Engine(
+        config, clock=clock, audit=AuditLog(folder / "audit", clock=clock),
+        open_with=lambda name, profile: backends[name].open(name, profile),
+    )  # fmt: skip
     return ConsoleApp(engine, driver_class=CountingDriver)
 
 
@@ -138,11 +143,12 @@ def make_app(
 async def open_scene(
     folder: Path, data: Sequence[Row] | None = None, *, size: tuple[int, int] = (120, 40), loaded: bool = True,
     backend: MemoryBackend | None = None, theme: str | None = "pilothouse-dusk", read_only: bool = False,
-    keys: Mapping[str, str] | None = None,
+    keys: Mapping[str, str] | None = None, others: Sequence[MemoryBackend] = (),
+    more: Mapping[str, object] | None = None,
 ) -> AsyncIterator[Scene]:  # fmt: skip
     """The application running on a fixed cluster; ends it whatever happens."""
     backend = backend or MemoryBackend(rows=rows() if data is None else data)
-    app = make_app(folder, backend, theme=theme, read_only=read_only, keys=keys)
+    app = make_app(folder, backend, theme=theme, read_only=read_only, keys=keys, others=others, more=more)
     CountingDriver.reset()
     try:
         async with app.run_test(headless=False, size=size, notifications=True) as pilot:
