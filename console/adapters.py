@@ -44,7 +44,7 @@ def _native(name: str, profile: Profile) -> tuple[Reader, Writer]:
     )
 
 
-def _token(profile: NativeProfile) -> TokenSource:
+def _token(profile: NativeProfile | SlurmProfile) -> TokenSource:
     from adapters.native.token import environment_token, file_token, fixed_token
 
     if profile.token_file is not None:
@@ -64,6 +64,10 @@ def _slurm(name: str, profile: Profile) -> tuple[Reader, Writer]:
         owner=settings.owner,
         poll_floor=settings.poll_floor,
         calls_per_minute=settings.calls_per_minute,
+        rest_url=settings.rest_url,
+        rest_socket=_text(settings.rest_socket),
+        rest_user=settings.rest_user,
+        token=_token(settings) if settings.rest_url is not None else None,
     )
 
 

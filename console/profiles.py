@@ -110,9 +110,11 @@ class NativeProfile(_WithToken):
 
 
 class SlurmProfile(Profile):
-    """Slurm, by its commands.
+    """Slurm, by its commands; by slurmrestd where `rest_url` or `rest_socket` says where that listens.
 
     Args:
+        rest_url, rest_socket: slurmrestd, for a host without the commands; rest_user: who we are to it.
+        token_file, token_env: its JWT; a Unix socket needs none.
         slurm_conf: slurm.conf, if not that of SLURM_CONF or Slurm's default.
         slurm_cluster: Slurm's own name of the cluster, where a host reaches several.
         bin_dir: folder of the commands, if they are not on the PATH.
@@ -122,6 +124,19 @@ class SlurmProfile(Profile):
     slurm_conf: FilePath | None = None
     slurm_cluster: str | None = None
     bin_dir: FilePath | None = None
+    rest_url: str | None = Field(None, pattern=r"^https?://[^\s@]+$")
+    rest_socket: FilePath | None = None
+    rest_user: str | None = None
+    token_file: FilePath | None = None
+    token_env: str | None = Field(None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> SlurmProfile:
+        if self.rest_url is not None and self.rest_socket is not None:
+            raise ValueError("either rest_url or rest_socket is expected, not both")
+        if self.token_file is not None and self.token_env is not None:
+            raise ValueError("either token_file or token_env is expected, not both")
+        return self
 
 
 class LsfProfile(Profile):

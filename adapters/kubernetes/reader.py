@@ -164,6 +164,12 @@ class KubernetesReader:
     async def capabilities(self) -> Capabilities:
         return await probe(self.api, await self.offer(), self.access)
 
+    async def report(self) -> tuple[str, ...]:
+        """Sentences for `doctor`: version, identity, rights, what is watched and what is not."""
+        from adapters.kubernetes.doctor import report  # which needs this module
+
+        return (await report(self)).lines
+
     async def observe(self, refs: Sequence[Ref]) -> Mapping[Ref, Target | None]:
         return await observe(self.api, self.details, await self.offer(), refs)
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Literal
 
-from adapters.base import AdapterError
+from adapters.base import AdapterError, Capabilities
+from adapters.intents import INTENTS
 from adapters.text import clean
 from console import __version__, audit, origin
 from console.cli.config import clusters_of
@@ -147,8 +148,23 @@ async def _cluster(cluster: Cluster) -> list[Check]:
     live = "changes are pushed" if can.push else "it is polled"
     role = f" ({who.role})" if who.role else ""
     told = f"{can.backend}, answers in {took:.0f} ms; you are {who.name}{role}; {live}"
-    notes = [*(Check(name, "note", note) for note in can.notes), *(Check(name, "bad", failure) for failure in silent)]
+    notes = [
+        *(Check(name, "note", note) for note in await _notes(cluster, can)),
+        *(Check(name, "bad", failure) for failure in silent),
+    ]
     return [Check(name, "ok", told), *notes]
+
+
+async def _notes(cluster: Cluster, can: Capabilities) -> tuple[str, ...]:
+    """What an adapter has to say about its cluster: its own report where it makes one; else what can be done here,
+    and its notes."""
+    report = getattr(cluster.reader, "report", None)
+    if report is None:
+        cannot = [verb for verb in INTENTS if verb not in can.supported]
+        told = f"can: {', '.join(sorted(can.supported)) or 'nothing but look'}"
+        return (f"{told}; cannot: {', '.join(cannot)}" if cannot else told, *can.notes)
+    lines: tuple[str, ...] = await report()
+    return lines
 
 
 async def _probed(cluster: Cluster) -> tuple[str, ...]:
