@@ -22,7 +22,7 @@ check: $(VENV)/.ready
 	$(BIN)/lint-imports --no-cache
 
 unit: $(VENV)/.ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 screenshots: $(VENV)/.ready  ## make the pictures of the README anew from the running application
 	$(BIN)/python -m screenshots.make

@@ -86,6 +86,8 @@ class AuditProof:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MARK}: drives an adapter or the wire itself, without the gate")
+    if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
+        return  # the tests run in processes of their own, each with a proof of its own
     proof = AuditProof(Path(os.environ["PILOTHOUSE_STATE_DIR"]).parent)
     os.environ[FILE] = str(proof.found)
     os.environ["PYTHONPATH"] = str(CHILD)
