@@ -125,7 +125,7 @@ def _quota(rest: Rest) -> Meaning:
 
 
 def _drain(rest: Rest) -> Meaning:
-    reason = rest.take(r"\s*(?:\b(?:because(?: of)?|for|due to|reason:?|since)\b|原因是?:?|因为|由于)\s*(?P<why>.+)$")
+    reason = rest.take(r"\s*(?:\b(?:because(?: of)?|for|due to|reason:?|since)\b|原因是?:?|因为|由于|:)\s*(?P<why>.+)$")
     name = phrases.node(rest)
     if rest.left(_POLITE + "|node|节点") or name is None:
         return NotUnderstood(rest.text) if rest.left(_POLITE + "|node|节点") else Ask("Drain which node?")
@@ -153,7 +153,7 @@ def _modify(rest: Rest) -> Meaning:
     if (seconds := phrases.duration(rest)) is not None:
         changes["walltime_seconds"] = seconds
     ids = phrases.job_ids(rest)
-    filler = r"change|set|move|switch|extend|shorten|give|time limit|walltime|limit|queue|memory|cores|of|for|to|in|its|时限|时间|限制|内存|队列|核数|改为|改成|设为|为|到|移|移动|调到|延长|至"
+    filler = r"change|set|move|switch|extend|shorten|give|time limit|walltime|limit|queue|memory|cores|of|for|to|in|its|时限|时间|限制|内存|队列|核数|改|改为|改成|设为|为|到|移|移动|调到|延长|至"
     if rest.left(f"{_POLITE}|{filler}") or not (changes or ids):
         return NotUnderstood(rest.text)
     if not ids or len(ids) != 1:
@@ -243,11 +243,11 @@ SENTENCES: tuple[Sentence, ...] = (
     _sentence(rf"{_LEAD}(?:suspend|pause)\b|暂停(?!的|中)|挂起(?!的|等待)", _on_jobs("scheduler_suspend", "suspended")),
     _sentence(rf"{_LEAD}(?:resume|continue|unpause)\b|恢复|继续运行?", _on_jobs("scheduler_resume", "resumed")),
     _sentence(rf"{_LEAD}wait (?:for|until|on)\b|等待(?!中|的)(?=.*\d)|等(?=\s*(?:作业|任务)?\s*\d)", _wait),
-    _sentence(rf"{_LEAD}(?:(?:show|print|get|give|see|tail|cat|read|view)\s+(?:me\s+)?)?(?=.*(?:\blogs?\b|\boutput\b|\bstderr\b|\bstdout\b|日志|输出))", _logs),
+    _sentence(rf"{_LEAD}(?:(?:show|print|get|give|see|tail|cat|read|view)\s+(?:me\s+)?)?(?!.*(?:\baudit\b|审计))(?=.*(?:\blogs?\b|\boutput\b|\bstderr\b|\bstdout\b|日志|输出))", _logs),
     _sentence(rf"{_LEAD}(?=(?:change|set|move|switch|extend|shorten|give|把|将|修改|延长)?.*(?:\bto\b|时限|改为|改成|移到|移动到|转到|延长))(?=.*(?:\bchange|\bset|\bmove|\bswitch|\bextend|\bshorten|改|移|转到|延长))", _modify),
     _sentence(rf"{_LEAD}(?:列出|显示|查看|看看|查询|有哪些|哪些)", _show),
     _sentence(rf"{_LEAD}(?:submit|run|launch|start|execute|sbatch|bsub)\b(?!\s*(?:jobs?|tasks?)?\s*$)", submission),
     _sentence(rf"{_LEAD}(?=.*(?:运行|提交|执行|跑)(?![中的])\s*\S)", submission),
-    _sentence(rf"{_LEAD}(?:list|show|get|find|display|what|which|how(?: many| busy)?|status(?: of)?|describe)\b(?:'s| is| are| me)?|列出|显示|查看|看看|有哪些|哪些|多少|查询|状态", _show),
+    _sentence(rf"{_LEAD}(?:list|show|get|find|display|what|which|how(?: many| busy)?|status(?: of)?|describe)\b(?:(?:'s| is| are| me)\b)?|列出|显示|查看|看看|有哪些|哪些|多少|查询|状态", _show),
     _sentence(r"^(?=(?:my |all )?(?:\w+ )?(?:jobs|nodes|queues)$|.*的(?:作业|任务)$)", _show),
 )  # fmt: skip

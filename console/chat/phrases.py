@@ -30,13 +30,14 @@ STATES = {
     "suspended": r"suspended|stopped|暂停了?的?|挂起的?",
 }
 _ID = r"\d+(?:[_.]\d+|\[\d+\])?"
-_SEP = r"\s*(?:,\s*and|,|，|、|and|和|与|及)\s*"
+_SEP = r"(?:\s*(?:,\s*and|,|，|、|and|和|与|及)\s*|(?<=[\d\]])\s+(?=\d))"
 _IDS = re.compile(
     rf"(?:\b(?:jobs?|tasks?)|作业|任务)?\s*(?:numbers?|no\.?|id|ids|#|号)?\s*(?<![\w.-])(?P<ids>{_ID}(?:\s*(?:-|to|到|至)\s*\d+)?(?:{_SEP}{_ID}(?:\s*(?:-|to|到|至)\s*\d+)?)*)(?![\w%/:-]|\.\w)\s*(?:号)?",
     re.IGNORECASE | re.ASCII,
 )
 _NAMED_JOB = re.compile(
-    r"(?:\bjobs?|作业|任务)\s+(?P<id>(?=[\w./-]*[-/])[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)", re.IGNORECASE | re.ASCII
+    r"(?:\bjobs?|作业|任务)\s+(?P<id>(?=[\w./-]*[-/])(?=[\w./-]*[A-Za-z])[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)",
+    re.IGNORECASE | re.ASCII,
 )
 MOST_IDS = 1000
 # ASCII: a Chinese character then ends a word, as a space does
@@ -135,7 +136,7 @@ def states(rest: Rest) -> list[str]:
 
 def owner(rest: Rest) -> str | None:
     """``me`` for my own; a name for ``alice's``, ``of user alice``, ``用户 alice 的``."""
-    if rest.take(r"\b(?:of mine|my own|my|mine)\b|我自己的|我的"):
+    if rest.take(r"\b(?:of mine|my own|my|mine)\b|我自己的|我的|(?<![帮请])我(?!们)"):
         return "me"
     found = rest.take(
         r"\b(?:of|by|from|for)\s+(?:the\s+)?user\s+(?P<name>[A-Za-z_][\w.-]*)",
@@ -150,7 +151,7 @@ def owner(rest: Rest) -> str | None:
 def size(rest: Rest) -> int | None:
     """Bytes of ``16GB``, with or without the word memory. Raises UnitError for ``16G``."""
     found = rest.take(
-        r"(?:\b(?:with|and|using|needs?)\s+)?(?P<size>\d+(?:\.\d+)?\s*[KMGT]i?B?)\b\s*(?:of\s+)?(?:memory|ram|mem\b|的?内存)?",
+        r"(?:\b(?:with|and|using|needs?)\s+|内存\s*)?(?P<size>\d+(?:\.\d+)?\s*[KMGT]i?B?)\b\s*(?:of\s+)?(?:memory|ram|mem\b|的?内存)?",
     )
     return parse_size(found["size"].replace(" ", "")) if found else None
 
@@ -160,7 +161,7 @@ _UNITS = {"s": 1, "秒": 1, "m": 60, "分": 60, "h": 3600, "小": 3600, "个": 3
 
 def duration(rest: Rest) -> int | None:
     """Seconds of ``for 2 hours``, ``90m``, ``2:00:00``, ``2 小时``."""
-    lead = r"(?:\b(?:for|within|up to|at most|with a time limit of|time limit(?: of)?|limit(?: of)?|to|by)\s+)?(?:时限|限时|最多|为|到)?\s*"
+    lead = r"(?:\b(?:for|within|up to|at most|(?:with |and )?a time limit of|time limit(?: of)?|limit(?: of)?|to|by)\s+)?(?:时限|限时|最多|为|到)?\s*"
     clock = rest.take(rf"{lead}(?P<clock>\b\d+(?:-\d+)?:\d\d(?::\d\d)?)\b")
     if clock:
         return parse_duration(clock["clock"])

@@ -69,9 +69,17 @@ def _with_command(quoted: str | None, rest: Rest, args: dict[str, object]) -> Me
         argv = shlex.split(command)
     except ValueError as error:
         return Ask(f"The command cannot be split into words: {error}.")
-    return Said(
-        "scheduler_submit", {"template": "array" if "array" in args else "general_serial", "command": argv, **args}
-    )
+    if "nodes" in args and "cores" not in args:
+        return Ask("How many cores does it need on all nodes together?")
+    return Said("scheduler_submit", {"template": _template(args), "command": argv, **args})
+
+
+def _template(args: dict[str, object]) -> str:
+    """The template whose rules fit what the sentence names."""
+    for name, template in (("array", "array"), ("dependencies", "chain"), ("gpus", "gpu"), ("nodes", "mpi")):
+        if name in args:
+            return template
+    return "general_serial"
 
 
 def _after(rest: Rest) -> list[dict[str, str]]:

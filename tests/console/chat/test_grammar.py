@@ -16,7 +16,7 @@ MEANT = [
     ('cancel all my pending jobs in queue gpu', Said(tool='scheduler_cancel', args={}, select={'queue': 'gpu', 'owner': 'me', 'statuses': ['pending']})),
     ('run sleep 30 on 2 cores in queue short', Said(tool='scheduler_submit', args={'template': 'general_serial', 'command': ['sleep', '30'], 'queue': 'short', 'cores': 2}, select=None)),
     ('run train.py on 8 cores for 2 hours in queue gpu', Said(tool='scheduler_submit', args={'template': 'general_serial', 'command': ['train.py'], 'queue': 'gpu', 'cores': 8, 'walltime_seconds': 7200}, select=None)),
-    ('submit "python train.py --lr 0.1" with 16GB and 4 cores in the gpu queue after job 12 succeeds', Said(tool='scheduler_submit', args={'template': 'general_serial', 'command': ['python', 'train.py', '--lr', '0.1'], 'dependencies': [{'id': '12', 'kind': 'afterok'}], 'queue': 'gpu', 'cores': 4, 'memory_bytes': 16000000000}, select=None)),
+    ('submit "python train.py --lr 0.1" with 16GB and 4 cores in the gpu queue after job 12 succeeds', Said(tool='scheduler_submit', args={'template': 'chain', 'command': ['python', 'train.py', '--lr', '0.1'], 'dependencies': [{'id': '12', 'kind': 'afterok'}], 'queue': 'gpu', 'cores': 4, 'memory_bytes': 16000000000}, select=None)),
     ('run sim as an array of 100, at most 10 at once', Said(tool='scheduler_submit', args={'template': 'array', 'command': ['sim'], 'array': '0-99%10'}, select=None)),
     ('把 node-2 的配额设为 2', Said(tool='scheduler_set_node_quota', args={'node': 'node-2', 'slots': 2}, select=None)),
     ('取消 node-2 的配额', Said(tool='scheduler_set_node_quota', args={'node': 'node-2', 'slots': None}, select=None)),
