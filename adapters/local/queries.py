@@ -84,11 +84,18 @@ def find_job(db: sqlite3.Connection, job_id: int, own: str | None) -> sqlite3.Ro
     return row
 
 
-def job_detail(db: sqlite3.Connection, job_id: int, own: str | None) -> dict[str, Any]:
-    """A job with everything the server keeps. Raises Problem 404."""
+def job_detail(db: sqlite3.Connection, job_id: int, own: str | None, private_to: str | None) -> dict[str, Any]:
+    """A job with everything the server keeps. Raises Problem 404.
+
+    Its environment, which may hold secrets, is for its owner and for administrators: `private_to` is the asker's name,
+    None for an administrator.
+    """
     row = find_job(db, job_id, own)
     runs = db.execute("SELECT * FROM runs WHERE job = ? ORDER BY attempt", (job_id,)).fetchall()
-    return records.job_detail(row, runs)
+    found = records.job_detail(row, runs)
+    if private_to not in (None, row["user"]):
+        found.pop("env", None)
+    return found
 
 
 def state_counts(db: sqlite3.Connection) -> dict[str, dict[str, int]]:

@@ -39,7 +39,8 @@ async def _job_list(call: Call, history: bool) -> Response:
 
 async def get_job(call: Call) -> Response:
     number = call.number("job")
-    row = await call.cluster.db.read(lambda db: queries.job_detail(db, number, call.who.only_own))
+    private_to = None if call.who.may("rbac:control") else call.who.name
+    row = await call.cluster.db.read(lambda db: queries.job_detail(db, number, call.who.only_own, private_to))
     return json_response(envelope(row))
 
 

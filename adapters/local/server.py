@@ -31,7 +31,8 @@ SWEEP_SECONDS = 20.0
 @dataclass(frozen=True, slots=True)
 class Serve:
     """Where and how to serve. `ready_fd` is written one line with the URL once requests are answered; with the
-    end of the pipe `parent_fd` the server ends too, and then removes the folder `sweep`, which its dead parent cannot."""
+    end of the pipe `parent_fd` the server ends too, and then removes the folder `sweep`, which its dead parent cannot.
+    """
 
     folder: Path
     host: str = "127.0.0.1"

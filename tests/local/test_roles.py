@@ -66,6 +66,15 @@ def test_a_user_sees_and_controls_own_jobs_only(server: Server) -> None:
     assert [row["user"] for row in server.admin.get("/xce/v1/jobs?filter=user:bob")] == ["bob"]
 
 
+def test_the_environment_of_a_job_is_for_its_owner_and_for_administrators(server: Server) -> None:
+    ada = server.admin.key_for("ada", "user")
+    job = ada.submit(env={"TOKEN": "s3cret"})
+    assert ada.job(job)["env"] == server.admin.job(job)["env"] == {"TOKEN": "s3cret"}
+    for role in ("mcp_readonly", "mcp_operator"):
+        assert "s3cret" not in str(server.admin.key_for("service", role).job(job))
+    assert "s3cret" not in str(server.admin.get("/xce/v1/jobs"))
+
+
 def test_an_operator_acts_on_jobs_of_others_but_manages_no_nodes_and_no_keys(server: Server) -> None:
     server.node()
     operator = server.admin.key_for("service", "mcp_operator")
@@ -107,6 +116,28 @@ def test_a_revoked_key_ends_at_once(server: Server) -> None:
     assert server.admin.send("DELETE", f"/xce/v1/apikeys/{key['id']}").status_code == 200
     ada.refused(401, "GET", "/xce/v1/jobs")
     server.admin.refused(404, "DELETE", f"/xce/v1/apikeys/{key['id']}")
+
+
+def test_a_secret_is_answered_once_and_its_repeated_key_is_refused(server: Server) -> None:
+    body = {"username": "ada", "role_name": "user"}
+    made = server.admin.post("/xce/v1/apikeys", body, idempotency_key="k1")["data"]["key"]
+    assert "shown once" in server.admin.refused(409, "POST", "/xce/v1/apikeys", body, idempotency_key="k1")
+    assert len([key for key in server.admin.get("/xce/v1/apikeys") if key["owner"] == "ada"]) == 1
+    node = server.node()
+    path = f"/api/admin/nodes/{server.admin.node('n1')['id']}/token"
+    token = server.admin.post(path, {}, idempotency_key="k2")["data"]["token"]
+    server.admin.refused(409, "POST", path, {}, idempotency_key="k2")
+    node.api.key = token
+    assert node.beat()["status"] == "ok", "the repeated key did not re-issue it again"
+    for secret in (made, token):
+        for file in server.folder.glob("cluster.db*"):
+            assert secret.encode() not in file.read_bytes()
+
+
+def test_passwords_cannot_be_tried_quickly(server: Server) -> None:
+    body = {"username": "ada", "password": "guess"}
+    statuses = [server.http.post("/xce/v1/auth/logon", json=body).status_code for _ in range(12)]
+    assert statuses == [401] * 8 + [429] * 4
 
 
 def test_the_openapi_document_names_every_route_and_its_permission(server: Server) -> None:

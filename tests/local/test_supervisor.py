@@ -224,6 +224,19 @@ def test_an_exit_code_is_inherited_from_a_supervisor_that_died_before_its_result
         processes.prctl(processes.PR_SET_CHILD_SUBREAPER, 0)
 
 
+@pytest.mark.parametrize("how", ["waitid", "wait4"])
+def test_how_a_child_ended_is_read_with_and_without_waitid(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    if how == "wait4":
+        monkeypatch.delattr(os, "waitid")
+    for command, wanted in (("exit 3", (3, None)), ("kill -9 $$", (None, 9))):
+        child = os.posix_spawn("/bin/sh", ["sh", "-c", command], {})
+        over = until(lambda child=child: processes.look(child))  # type: ignore[misc]
+        assert (over.exit_code, over.signal) == wanted
+        assert processes.reap(child, over).ru_maxrss > 0
+        with pytest.raises(ChildProcessError):
+            os.waitpid(child, 0)
+
+
 def test_what_a_dead_supervisor_left_is_ended_by_the_worker(run: Run) -> None:
     """Grandchildren do not get the parent's death signal; the group and the lease in the environment find them."""
     job = run("(setsid sleep 60 &) ; sleep 60 & echo up; wait")
