@@ -180,6 +180,33 @@ COMMANDS: tuple[Command, ...] = (
         rank=56,
     ),
     Command(
+        "job.checkpoint", ("P",), "checkpoint", "Have the job write a checkpoint.", ("jobs", "job"), verb="checkpoint"
+    ),
+    Command(
+        "queue.open", ("O",), "open", "Let the queue take and start jobs.", ("queues",), verb="open_queue", rank=14
+    ),
+    Command(
+        "queue.close",
+        ("C",),
+        "close",
+        "Close the queue for new jobs; asks for a reason.",
+        ("queues",),
+        verb="close_queue",
+        rank=16,
+    ),
+    Command(
+        "queue.quota", ("Q",), "quota", "Limit what the queue may use.", ("queues",), verb="set_queue_quota", rank=18
+    ),
+    Command(
+        "reserve",
+        ("V",),
+        "reserve",
+        "Set nodes or cores apart for a time.",
+        ("nodes",),
+        verb="create_reservation",
+        rank=20,
+    ),
+    Command(
         "node.drain",
         ("D",),
         "drain",

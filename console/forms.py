@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,6 +61,38 @@ def changes(values: Mapping[str, str], before: Mapping[str, str]) -> dict[str, A
     if "walltime" in changed:
         parsed["walltime_seconds"] = _unit(changed, "walltime", parse_duration)
     return parsed
+
+
+def queue_limits(text: str) -> dict[str, str | int | None]:
+    """``pods=20 cpu=none``: resource -> limit, None lifts it. Raises FieldError."""
+    limits: dict[str, str | int | None] = {}
+    for word in text.split():
+        name, separator, value = word.partition("=")
+        if not (name and separator and value):
+            raise FieldError("limits", f"{word!r} is not RESOURCE=LIMIT, such as pods=20, or RESOURCE=none.")
+        limits[name] = None if value == "none" else int(value) if value.isascii() and value.isdigit() else value
+    if not limits:
+        raise FieldError("limits", "Name at least one limit, such as pods=20.")
+    return limits
+
+
+def reservation(values: Mapping[str, str]) -> dict[str, Any]:
+    """Fields of a CreateReservation. Raises FieldError."""
+    if not values.get("name"):
+        raise FieldError("name", "A reservation needs a name.")
+    start = values.get("start", "")
+    try:
+        start_time = datetime.fromisoformat(start).astimezone(UTC) if start else None
+    except ValueError as error:
+        raise FieldError("start", f"{start!r} is no time: write 2026-12-24 08:00.") from error
+    return {
+        "name": values["name"],
+        "nodes": tuple(values.get("nodes", "").replace(",", " ").split()),
+        "cores": _number(values, "cores"),
+        "users": tuple(values.get("users", "").replace(",", " ").split()),
+        "start_time": start_time,
+        "duration_seconds": _unit(values, "duration", parse_duration),
+    }
 
 
 def of_job(job: Job) -> dict[str, str]:

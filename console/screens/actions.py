@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from adapters.intents import (
     CancelJob,
+    CheckpointJob,
     HoldJob,
     Intent,
+    OpenQueue,
     ReissueNodeToken,
     ReleaseJob,
     RequeueJob,
@@ -23,6 +25,8 @@ SIMPLE: dict[str, type[TargetedIntent]] = {
     "job.hold": HoldJob,
     "job.release": ReleaseJob,
     "job.requeue": RequeueJob,
+    "job.checkpoint": CheckpointJob,
+    "queue.open": OpenQueue,
     "node.undrain": UndrainNode,
     "node.token": ReissueNodeToken,
 }

@@ -13,10 +13,10 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from adapters.intents import Intent, ModifyJob, SubmitJob
+from adapters.intents import CreateReservation, Intent, ModifyJob, SetQueueQuota, SubmitJob
 from adapters.model import Job, Ref
 from adapters.text import clean
-from console.forms import FieldError, changes, of_job, submission
+from console.forms import FieldError, changes, of_job, queue_limits, reservation, submission
 from console.screens.writes import problem
 from widgets.columns import Role
 from widgets.form import Field, FormPanel
@@ -51,6 +51,17 @@ MODIFY: tuple[tuple[str, str, str], ...] = (
     ("walltime", "Time limit", "HH:MM, 90m, 2d"),
     ("priority", "Priority", "a number"),
     ("account", "Account", ""),
+)
+
+
+QUEUE: tuple[tuple[str, str, str], ...] = (("limits", "Limits", "RESOURCE=LIMIT …, none lifts one: pods=20 cpu=none"),)
+RESERVE: tuple[tuple[str, str, str], ...] = (
+    ("name", "Name", ""),
+    ("nodes", "Nodes", "names with spaces between"),
+    ("cores", "Cores", "a number, instead of nodes"),
+    ("users", "Users", "who may use it"),
+    ("start", "Start", "2026-12-24 08:00; without it, now"),
+    ("duration", "Duration", "HH:MM, 90m, 2d"),
 )
 
 
@@ -130,3 +141,25 @@ class ModifyScreen(FormScreen):
         if not changed:
             raise FieldError("name", "Nothing is changed yet.")
         return ModifyJob(cluster=self._cluster, refs=self._refs, **changed)
+
+
+class QueueQuotaScreen(FormScreen):
+    """Limits of queues, by the backend's own resource names."""
+
+    def __init__(self, host: ConsoleApp, refs: tuple[Ref, ...]) -> None:
+        self._refs = refs
+        title = f"Quota of {refs[0].id}" if len(refs) == 1 else f"Quota of {len(refs)} queues"
+        super().__init__(host, title, refs[0].cluster, _fields(QUEUE, {}))
+
+    def intent(self, values: Mapping[str, str]) -> Intent:
+        return SetQueueQuota(cluster=self._cluster, refs=self._refs, limits=queue_limits(values["limits"]))
+
+
+class ReserveScreen(FormScreen):
+    """A span of time in which nodes are set apart; the marked nodes are filled in."""
+
+    def __init__(self, host: ConsoleApp, cluster: str, nodes: Sequence[str]) -> None:
+        super().__init__(host, "New reservation", cluster, _fields(RESERVE, {"nodes": " ".join(nodes)}))
+
+    def intent(self, values: Mapping[str, str]) -> Intent:
+        return CreateReservation(cluster=self._cluster, **reservation(values))

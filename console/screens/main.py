@@ -18,6 +18,7 @@ from textual.widget import Widget
 from adapters.model import Ref
 from console.commands import Command, Context
 from console.notices import Watched
+from console.screens.admin_keys import AdminKeys
 from console.screens.bindings import CommandScreen, bindings_for
 from console.screens.board import Board
 from console.screens.facts import status_of
@@ -53,7 +54,7 @@ SORTS: dict[str, tuple[Sort, ...]] = {
 }  # fmt: skip
 
 
-class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, WriteKeys, CommandScreen, Screen[None]):
+class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, WriteKeys, CommandScreen, Screen[None]):
     """Jobs, queues and nodes of every cluster."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("main", "jobs", "queues", "nodes")

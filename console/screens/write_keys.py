@@ -29,7 +29,7 @@ class WriteKeys:
         """All that a write is aimed at."""
         return (self.target,) if self.target is not None else ()
 
-    def _of_one_cluster(self) -> tuple[Ref, ...]:
+    def of_one_cluster(self) -> tuple[Ref, ...]:
         """The targets, or nothing and a word where there are none or they are of several clusters."""
         targets = self.targets
         clusters = sorted({ref.cluster for ref in targets})
@@ -63,7 +63,7 @@ class WriteKeys:
         from console.screens.actions import simple_intent
         from console.screens.writes import problem
 
-        if not (refs := self._of_one_cluster()):
+        if not (refs := self.of_one_cluster()):
             return
         store = self._host.engine.store
         try:
@@ -120,7 +120,7 @@ class WriteKeys:
     def do_job_modify(self) -> None:
         from console.screens.form import ModifyScreen
 
-        refs = self._of_one_cluster()
+        refs = self.of_one_cluster()
         row = self._host.engine.store.row(refs[0]) if refs else None
         if not isinstance(row, Job):
             return
@@ -129,6 +129,12 @@ class WriteKeys:
             return
         self._host.push_screen(ModifyScreen(self._host, row, refs))
 
+    def do_job_checkpoint(self) -> None:
+        self._write_simple("job.checkpoint")
+
+    def do_queue_open(self) -> None:
+        self._write_simple("queue.open")
+
     def do_node_undrain(self) -> None:
         self._write_simple("node.undrain")
 
@@ -136,7 +142,7 @@ class WriteKeys:
         """Ask for the reason first; the plan and its question follow."""
         from console.screens.prompt import PromptScreen
 
-        if not (refs := self._of_one_cluster()):
+        if not (refs := self.of_one_cluster()):
             return
         if why_not := self._host.why_not(refs[0].cluster, "drain"):
             self.say(why_not, "warn")

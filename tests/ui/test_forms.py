@@ -91,3 +91,25 @@ async def test_what_the_backend_cannot_do_is_said_before_a_form_opens(tmp_path: 
     async with open_scene(tmp_path, backend=backend) as scene:
         await scene.press("N")
         assert "Nobody submits here." in scene.text and isinstance(scene.app.screen, MainScreen)
+
+
+async def test_an_operator_closes_limits_and_reserves(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as scene:
+        await scene.press("2", "C")
+        await ask(scene, *"repair", "enter")
+        await scene.press("y")
+        await scene.until(lambda: scene.backend.sent)
+        assert _sent(scene.backend) == {"what": "submissions", "reason": "repair"}
+        await scene.until(lambda: isinstance(scene.app.screen, MainScreen))
+        await scene.press("Q", *"pods", "ctrl+s")
+        assert "is not RESOURCE=LIMIT" in scene.text
+        await ask(scene, *"=20 cpu=none", "ctrl+s")
+        await scene.press("y")
+        await scene.until(lambda: len(scene.backend.sent) == 2)
+        assert _sent(scene.backend) == {"limits": {"pods": 20, "cpu": None}}
+        await scene.until(lambda: isinstance(scene.app.screen, MainScreen))
+        await scene.press("3", "V", *"upgrade", "ctrl+s")
+        await ask(scene)
+        await scene.press("end", "y")
+        await scene.until(lambda: len(scene.backend.sent) == 3)
+        assert _sent(scene.backend)["name"] == "upgrade" and _sent(scene.backend)["nodes"] == ["node-1"]
