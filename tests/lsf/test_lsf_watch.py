@@ -211,7 +211,8 @@ async def test_what_somebody_else_reads_is_shown_and_not_read_twice(tmp_path: Pa
     reader, writer = opened(
         double, check_after_write=5.0, own_interval=0.5, interval=0.5, floor=0.0, calls_per_minute=None
     )
-    async with aclosing(reader.watch(InterestCell(Interest(kinds=frozenset({"job"}))))) as items:
+    cell = InterestCell(Interest(kinds=frozenset({"job"})))
+    async with aclosing(reader.watch(cell)) as items:
         async for item in items:
             if isinstance(item, SourceState) and item.label == "polling":
                 break
@@ -224,6 +225,7 @@ async def test_what_somebody_else_reads_is_shown_and_not_read_twice(tmp_path: Pa
         shown: dict[str, str] = {}
         gone: set[str] = set()
         async for item in items:
+            cell.refresh()
             if isinstance(item, Delta):
                 shown |= {row.id: row.status for row in item.upserts if isinstance(row, Job)}
                 gone |= {gone.id for gone in item.removals}
@@ -256,13 +258,15 @@ async def test_a_pane_says_that_its_answer_came_in_another_form(tmp_path: Path) 
     double.set_mode(invalid_json=True)
     reader, _ = opened(double, own_interval=0.2, interval=0.2, floor=0.0, calls_per_minute=None)
     notes: list[str] = []
-    async with aclosing(reader.watch(InterestCell(Interest(kinds=frozenset({"job"}))))) as items:
+    cell = InterestCell(Interest(kinds=frozenset({"job"})))
+    async with aclosing(reader.watch(cell)) as items:
         async for item in items:
             if isinstance(item, Delta):
                 assert [row.id for row in item.upserts] == [id]
             elif item.label == "polling":
                 notes.append(item.note)
                 double.set_mode()
+                cell.refresh()
                 if not item.note:
                     break
     assert notes[0].startswith("read in tier B this time: bjobs gave an answer that cannot be read")
