@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError, field_validator
 from console.config_problems import ConfigError, Problem, problems_of, suggestion
 from console.profiles import AgentLimits, AnyProfile, Profile, Scope, Section
 
-__all__ = ["SITE_FILE", "Config", "ConfigError", "Problem", "load", "user_file"]
+__all__ = ["SITE_FILE", "Config", "ConfigError", "Problem", "load", "trusted_text", "user_file"]
 
 SITE_FILE = Path("/etc/pilothouse/config.toml")
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
@@ -38,6 +38,7 @@ class Config(Section):
         agents: the scope that agents begin with.
         fps: the most times a second that the screen is painted.
         keys: id of a command -> its key or keys.
+        themes: name -> colours of a theme of one's own, on top of the one it is `based_on`.
         filters: name of a saved filter -> its text; the palette offers them.
         columns: pane (``jobs``, ``queues``, ``nodes``) -> ids of its columns, in their order.
     """
@@ -55,6 +56,7 @@ class Config(Section):
     fps: int = Field(15, ge=1, le=60)
     mouse: bool = True
     keys: dict[str, str | list[str]] = Field(default_factory=dict)
+    themes: dict[str, dict[str, str]] = Field(default_factory=dict)
     filters: dict[str, str] = Field(default_factory=dict)
     columns: dict[Literal["jobs", "queues", "nodes"], list[str]] = Field(default_factory=dict)
     clusters: dict[str, AnyProfile] = Field(default_factory=dict)
@@ -114,7 +116,7 @@ def _read_if_there(path: Path) -> Config | None:
 
 
 def _read(path: Path) -> Config:
-    text = _text(path)
+    text = trusted_text(path)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -126,7 +128,7 @@ def _read(path: Path) -> Config:
     return config.model_copy(update={"sources": (path,)})
 
 
-def _text(path: Path) -> str:
+def trusted_text(path: Path) -> str:
     """The text of the file, which nobody else may be able to change: it says where tokens are sent."""
     try:
         with path.open("rb") as file:
@@ -176,6 +178,7 @@ def _join(site: Config, person: Config) -> Config:
                 clusters=_common(site.agents.clusters, person.agents.clusters),
             ),
             "keys": {**site.keys, **person.keys},
+            "themes": {**site.themes, **person.themes},
             "filters": {**site.filters, **person.filters},
             "columns": {**site.columns, **person.columns},
             "clusters": clusters,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import REMAINDER, ArgumentParser, Namespace
+from dataclasses import replace
 from pathlib import Path
 
 from adapters.intents import SubmitJob
@@ -31,12 +32,16 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--account", help="account or project it is charged to")
     parser.add_argument("--hold", action="store_true", help="do not let it start before it is released")
     parser.add_argument("--script", metavar="FILE", help="a batch script instead of a command; - reads it from a pipe")
+    parser.add_argument("--template", metavar="NAME", help="a template of your own, or general_serial, mpi, gpu, ...")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the template; repeatable"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show what would be sent, and send nothing")
     parser.add_argument("command", nargs=REMAINDER, metavar="-- CMD ...", help="the command and its arguments")
 
 
 def run(args: Namespace) -> int:
-    spec = job_spec(args)
+    spec = job_spec(args) if args.template is None else template_spec(args)
     return change(args, lambda cluster: build(SubmitJob, cluster=cluster, spec=spec))
 
 
@@ -63,10 +68,38 @@ def job_spec(args: Namespace) -> JobSpec:
     )
 
 
+def template_spec(args: Namespace) -> JobSpec:
+    """The job that a template makes of the options. Raises CommandFailed, ToolError."""
+    from console.tools.templates import Submission, spec_of
+
+    if args.env or args.output or args.error:
+        raise CommandFailed("a template takes no --env, --output or --error", code=USAGE)
+    own = job_spec(args)
+    given = {
+        "template": args.template, "command": own.command, "script": own.script, "name": own.name, "queue": own.queue,
+        "nodes": own.nodes, "cores": own.cores, "gpus": own.gpus, "memory_bytes": own.memory_bytes,
+        "walltime_seconds": own.walltime_seconds, "array": own.array, "cwd": args.cwd, "account": own.account,
+        "hold": own.hold, "parameters": {name: _value(text) for name, text in map(_pair, args.set)},
+    }  # fmt: skip
+    spec = spec_of(Submission.parsed({name: value for name, value in given.items() if value not in (None, ())}))
+    return spec if spec.cwd else replace(spec, cwd=own.cwd)
+
+
+def _value(text: str) -> str | int | float:
+    """A number where it is one."""
+    try:
+        return int(text)
+    except ValueError:
+        try:
+            return float(text)
+        except ValueError:
+            return text
+
+
 def _pair(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     if not (name and separator):
-        raise CommandFailed(f"--env {text!r} is not NAME=VALUE", code=USAGE)
+        raise CommandFailed(f"{text!r} is not NAME=VALUE", code=USAGE)
     return name, value
 
 

@@ -102,7 +102,9 @@ async def estimate_wait_time(box: Toolbox, params: Estimate) -> Estimated:
     cluster = box.name(params.cluster)
     job = await box.reader(cluster).get_job(params.id) if params.id else None
     spec = JobSpec(command=("-",), cores=job.cores if job else params.cores, gpus=job.gpus if job else params.gpus)
-    found = estimate_wait(job, job.queue if job else params.queue, spec, await past_jobs(box.reader(cluster)), box.now())
+    found = estimate_wait(
+        job, job.queue if job else params.queue, spec, await past_jobs(box.reader(cluster)), box.now()
+    )
     return Estimated(
         cluster=cluster, expected_seconds=found.expected, low_seconds=found.low, high_seconds=found.high,
         basis=found.basis, sample=found.sample, note=found.note,

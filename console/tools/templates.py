@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from adapters.model import Dependency, JobSpec
 from console.arrays import elements
+from console.tools import user_templates
 from console.tools.tool import Params, ToolError
 
 Name = Literal["general_serial", "mpi", "gpu", "array", "chain"]
@@ -47,6 +48,9 @@ class Submission(Params):
     cwd: str | None = Field(None, max_length=4096)
     hold: bool = False
     account: str | None = Field(None, min_length=1, max_length=256)
+    parameters: dict[str, str | int | float] = Field(
+        default_factory=dict, max_length=64, description="Values for a template of the user's own; no other takes any."
+    )
     dry_run: bool = Field(False, description="Show the plan and propose nothing.")
 
 
@@ -68,17 +72,16 @@ TEMPLATES: Mapping[str, Template] = {
 MOST_ELEMENTS = 100_000
 
 
+_ALWAYS = {"cluster", "template", "parameters", "name", "dependencies", "hold", "dry_run"}
+
+
 def spec_of(params: Submission) -> JobSpec:
     """The job that a submission means. Raises ToolError where the template does not allow it."""
     template = TEMPLATES.get(params.template)
     if template is None:
-        raise ToolError(f"There is no template {params.template!r}; there are {', '.join(TEMPLATES)}.")
-    for name in template.needs:
-        if not getattr(params, name):
-            raise ToolError(f"The template {params.template} ({template.meaning}) needs {name}.")
-    for name in template.refuses:
-        if getattr(params, name) is not None:
-            raise ToolError(f"The template {params.template} ({template.meaning}) has no {name}.")
+        params = _resolved(params)
+    else:
+        _check(params, template)
     if params.array is not None and elements(params.array) > MOST_ELEMENTS:
         raise ToolError(f"The array {params.array} has more than {MOST_ELEMENTS} elements.")
     return JobSpec(
@@ -88,3 +91,34 @@ def spec_of(params: Submission) -> JobSpec:
         dependencies=tuple(Dependency(after.id, after.kind) for after in params.dependencies), cwd=params.cwd,
         hold=params.hold, account=params.account,
     )  # fmt: skip
+
+
+def _check(params: Submission, template: Template) -> None:
+    if params.parameters:
+        raise ToolError(f"The template {params.template} takes no parameters.", "Only a template of your own does.")
+    for name in template.needs:
+        if not getattr(params, name):
+            raise ToolError(f"The template {params.template} ({template.meaning}) needs {name}.")
+    for name in template.refuses:
+        if getattr(params, name) is not None:
+            raise ToolError(f"The template {params.template} ({template.meaning}) has no {name}.")
+
+
+def _resolved(params: Submission) -> Submission:
+    """The submission that a template of the user's own makes of its parameters."""
+    own = user_templates.load(params.template)
+    if own is None:
+        known = ", ".join([*TEMPLATES, *user_templates.names()])
+        raise ToolError(f"There is no template {params.template!r}.", f"There are: {known}.")
+    given = params.model_dump(exclude_defaults=True, exclude=_ALWAYS)
+    if closed := set(given) - own.open:
+        told = f"The template {params.template} ({own.meaning}) sets {', '.join(sorted(closed))} by itself."
+        raise ToolError(told, own.asks())
+    command, script = own.filled(params.parameters)
+    fields = {**own.job.fields(), **given, "command": command, "script": script}
+    kept = params.model_dump(include=_ALWAYS - {"parameters"}, exclude_defaults=True)
+    try:
+        return Submission.model_validate({**kept, **fields})
+    except ValidationError as error:
+        bad = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise ToolError(f"The template {params.template} makes no valid job: {bad}.") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -18,6 +18,15 @@ class Params(BaseModel):
     """Arguments of a tool. Unknown ones are refused: a misspelt restriction must not widen what is done."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def parsed(cls, arguments: dict[str, Any], name: str = "It") -> Self:
+        """The arguments, checked. Raises ToolError that names each bad one."""
+        try:
+            return cls.model_validate(arguments)
+        except ValidationError as error:
+            bad = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in error.errors())
+            raise ToolError(f"{name} was called with bad arguments: {bad}.") from None
 
     cluster: str | None = Field(None, description="Name of the cluster; the default one if absent.", max_length=64)
 
@@ -86,11 +95,7 @@ class Tool:
         """The arguments, checked. Raises ToolError that names each bad one."""
         if not isinstance(arguments, dict):
             raise ToolError(f"{self.name} takes an object of arguments, not {type(arguments).__name__}.")
-        try:
-            return self.params.model_validate(arguments)
-        except ValidationError as error:
-            bad = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in error.errors())
-            raise ToolError(f"{self.name} was called with bad arguments: {bad}.") from None
+        return self.params.parsed(arguments, self.name)
 
 
 def _without_titles(schema: Any) -> Any:

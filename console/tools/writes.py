@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -123,7 +124,8 @@ async def undrain(box: Toolbox, params: OneNode) -> Proposal:
 
 
 async def submit(box: Toolbox, params: Submission) -> Proposal:
-    proposal = _build(SubmitJob, cluster=box.name(params.cluster), spec=spec_of(params))
+    spec = await asyncio.to_thread(spec_of, params)  # a template of the user's own is a file
+    proposal = _build(SubmitJob, cluster=box.name(params.cluster), spec=spec)
     return Proposal(proposal.intent, dry_run=params.dry_run)
 
 

@@ -101,3 +101,18 @@ def test_suggest(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert "memory   2.4" in told and "12 like jobs" in told
     assert run("suggest", "something", "else") == 0
     assert "Nothing can be said" in capsys.readouterr().out
+
+
+def test_a_template_shows_the_job_it_makes(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from console.tools import user_templates
+
+    (tmp_path / "t.toml").write_text(
+        'version = 1\nmeaning = "x"\ncommand = ["work", "{n}"]\n[parameters.n]\ntype = "integer"\nmax = 9\n'
+    )
+    monkeypatch.setattr(user_templates, "folders", lambda: (tmp_path,))
+    assert run("submit", "--template", "t", "--set", "n=3", "--dry-run") == 0
+    assert '"command": ["work", "3"]' in capsys.readouterr().out
+    assert run("submit", "--template", "t", "--set", "n=10", "--dry-run") == 1
+    assert "to 9" in capsys.readouterr().err
