@@ -21,7 +21,7 @@ from console.driver import ConsoleDriver
 from console.keymap import KeymapError, rebound
 from console.link import Link
 from console.screens.main import MainScreen
-from console.themes import DEFAULTS, THEMES, default_theme
+from console.themes import DEFAULTS, THEMES, ThemeError, default_theme, made
 from widgets.columns import Role
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class ConsoleApp(App[int]):
         self.set_keymap({id: ",".join(self.commands[id].keys) for id in engine.config.keys})
         self._warned = False
         self._writing = False
-        for theme in THEMES:
+        for theme in (*THEMES, *(made(name, colours) for name, colours in engine.config.themes.items())):
             self.register_theme(theme)
         configured = engine.config.theme
         truecolor = os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
@@ -64,7 +64,7 @@ class ConsoleApp(App[int]):
     @property
     def themes(self) -> list[str]:
         """Names of the themes, ours first."""
-        ours = [theme.name for theme in THEMES]
+        ours = [theme.name for theme in THEMES] + list(self.engine.config.themes)
         return ours + sorted(name for name in self.available_themes if name not in ours and not name.startswith("ansi"))
 
     def choose_theme(self, name: str) -> None:
@@ -182,10 +182,7 @@ def run_app(config: Config, *, cluster: str | None = None, record: Path | None =
     if cluster is not None:
         Engine(config).cluster(cluster)
         config = config.model_copy(update={"clusters": {cluster: config.clusters[cluster]}, "default_cluster": cluster})
-    try:
-        rebound(config.keys)
-    except KeymapError as error:
-        raise ConfigError([keys_problem(config, id, text) for id, text in error.problems]) from error
+    check(config)
     opener = open_cluster
     if record is not None:
         from console.recording import Recorder
@@ -204,8 +201,20 @@ def run_app(config: Config, *, cluster: str | None = None, record: Path | None =
     return asyncio.run(main())
 
 
-def keys_problem(config: Config, id: str, text: str) -> Problem:
-    """A problem of the table of keys, with the file it is in."""
+def check(config: Config) -> None:
+    """What only the console uses: keys and themes. Raises ConfigError."""
     from console.config import user_file
 
-    return Problem(config.sources[-1] if config.sources else user_file(), None, f"keys.{id}", text)
+    file = config.sources[-1] if config.sources else user_file()
+    problems = []
+    try:
+        rebound(config.keys)
+    except KeymapError as error:
+        problems += [Problem(file, None, f"keys.{id}", text) for id, text in error.problems]
+    for name, colours in config.themes.items():
+        try:
+            made(name, colours)
+        except ThemeError as error:
+            problems.append(Problem(file, None, f"themes.{name}", str(error)))
+    if problems:
+        raise ConfigError(problems)
