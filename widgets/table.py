@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, ClassVar
 
 from rich.segment import Segment
@@ -92,6 +93,7 @@ class RecordTable(ScrollView, can_focus=True):
         self._lines: LRUCache[tuple[Ref, tuple[str, bool]], Painted] = LRUCache(512)
         self._styles: dict[str, Style] = {}
         self._styles_old = False
+        self._blended: dict[tuple[str, str], Style] = {}
         self._sorted_by: tuple[str, bool] | None = None
         self._empty: tuple[str, ...] = ()
 
@@ -271,6 +273,14 @@ class RecordTable(ScrollView, can_focus=True):
             self._placed = place(self._columns, self._width)
             self._lines.clear()
 
+    def _role_style(self, look: str, role: str) -> Style:
+        """The colour of a role on a line that has a style of its own."""
+        key = (look, role)
+        style = self._blended.get(key)
+        if style is None:
+            style = self._blended[key] = self._style(look) + Style(color=self._style(role).color)
+        return style
+
     def render_line(self, y: int) -> Strip:
         self._fit_width()
         if self._styles_old:
@@ -296,7 +306,7 @@ class RecordTable(ScrollView, can_focus=True):
         cells = cells_of(row, self._placed, self._moment)
         style, marked = look
         lead = ("*" if marked else " ") + (">" if style == "cursor" and self.app.no_color else " ")
-        style_of = None if style == "cursor" else self._style
+        style_of = None if style == "cursor" else partial(self._role_style, style) if style else self._style
         strip = paint(cells, self._placed, self._width, lead, self._style(style), style_of)
         self._lines[(ref, look)] = Painted(row, self._moment, cells, strip)
         return strip
@@ -321,6 +331,7 @@ class RecordTable(ScrollView, can_focus=True):
         """Forget painted lines if a style is really another one: each change of focus announces new styles."""
         self._styles_old = False
         before, self._styles = self._styles, {}
+        self._blended.clear()
         if any(self._style(name) != style for name, style in before.items()):
             self._lines.clear()
 
