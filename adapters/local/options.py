@@ -92,7 +92,7 @@ def run_worker(args: argparse.Namespace) -> int:
     except ValueError as error:
         print(f"pilothouse worker: {error}", file=sys.stderr)
         return 2
-    state = args.state or _default_state(args.name)
+    state = (args.state or _default_state(args.name)).absolute()  # supervisors run in another folder
     return run(Work(args.url, args.name, args.token_file, state, slots, args.gpus, args.finish, args.stop_grace,
                     args.parent_fd))  # fmt: skip
 

@@ -54,14 +54,17 @@ def test_the_demo_runs_small_jobs_and_leaves_nothing(number: signal.Signals) -> 
 def test_serve_and_worker_by_hand(tmp_path: Path) -> None:
     data = tmp_path / "data"
     environment = os.environ | {"DCTS_MAX_SLOTS": "3"}
-    server = subprocess.Popen(command("serve", "--data", str(data), "--port", "0"), stdout=subprocess.PIPE, text=True)
+    # folders are named as a person does it: relative to where the command is given
+    server = subprocess.Popen(
+        command("serve", "--data", "data", "--port", "0"), stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
     worker = None
     try:
         assert server.stdout is not None
         url = server.stdout.readline().split()[-1]
         assert str(data / "admin.key") in server.stdout.readline()
-        options = ("--url", url, "--name", "mine", "--token-file", str(data / "join.token"))
-        worker = subprocess.Popen(command("worker", *options, "--state", str(tmp_path / "state")), env=environment)
+        options = ("--url", url, "--name", "mine", "--token-file", "data/join.token", "--state", "state")
+        worker = subprocess.Popen(command("worker", *options), env=environment, cwd=tmp_path)
         with httpx.Client(base_url=url, timeout=20) as http:
             api = Api(http, (data / "admin.key").read_text().strip())
             until(lambda: any(node["status"] != "offline" for node in api.get("/api/admin/nodes")))
