@@ -53,7 +53,8 @@ def run_serve(args: argparse.Namespace) -> int:
         heartbeat=args.heartbeat, down_after=args.down_after, lease=args.lease, grace=args.grace,
         finished_kept=args.keep_finished,
     )  # fmt: skip
-    return run(Serve(args.data.absolute(), args.host, args.port, settings, args.ready_fd, args.parent_fd, args.sweep, args.quiet))
+    data = args.data.absolute()
+    return run(Serve(data, args.host, args.port, settings, args.ready_fd, args.parent_fd, args.sweep, args.quiet))
 
 
 def configure_worker(parser: argparse.ArgumentParser) -> None:
