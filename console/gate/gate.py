@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 from adapters.base import AdapterError, JobFilter, NotFound, Reader, Writer
 from adapters.intents import Intent, Plan
@@ -146,7 +147,9 @@ class Gate:
             self.agents.inbox.replace(proposal, changed.prepared)
             raise
         except Refused as refusal:
-            if refusal.rule not in ("confirm", "unattended"):
+            if refusal.rule in ("confirm", "unattended"):  # the answer was no answer: the same plan goes on waiting
+                self.agents.inbox.replace(proposal, self._keep(replace(proposal.prepared, prepared_id=uuid4().hex)))
+            else:
                 self.agents.inbox.close(proposal, "refused", note=str(refusal))
             raise
         self.agents.inbox.close(proposal, "approved", operation)

@@ -49,7 +49,7 @@ class Asking:
     def __init__(self, agent: Agent, plans: PlanFiles) -> None:
         self.agent = agent
         self.plans = plans
-        self._waiting: OrderedDict[str, Prepared] = OrderedDict()
+        self._asked: OrderedDict[str, Prepared] = OrderedDict()
 
     async def question(
         self, name: str, arguments: Mapping[str, Any], ctx: Context[Any, Any]
@@ -72,7 +72,7 @@ class Asking:
         given = answer.data if isinstance(answer, AcceptedElicitation) else None
         if isinstance(given, Settled):
             return await self._settle(given)
-        prepared = self._waiting.pop(_key(name, arguments), None)
+        prepared = self._asked.pop(_key(name, arguments), None)
         if prepared is None:
             raise ToolError("This answer was used already, or the plan is gone; nothing was sent.", "Call it again.")
         if not (isinstance(given, Answer) and given.approve):
@@ -103,7 +103,7 @@ class Asking:
 
     async def _still(self, key: str) -> Prepared | None:
         """The plan that was asked about, if it would still be the same; None where it must be asked anew."""
-        prepared = self._waiting.get(key)
+        prepared = self._asked.get(key)
         if prepared is None:
             return None
         gate = self.agent.engine.gate
@@ -112,12 +112,12 @@ class Asking:
         return prepared if (now.digest, now.plan.targets) == (prepared.digest, prepared.plan.targets) else None
 
     def _keep(self, key: str, prepared: Prepared) -> None:
-        self._waiting[key] = prepared
-        while len(self._waiting) > MOST_WAITING:
-            self._forget(next(iter(self._waiting)))
+        self._asked[key] = prepared
+        while len(self._asked) > MOST_WAITING:
+            self._forget(next(iter(self._asked)))
 
     def _forget(self, key: str) -> None:
-        if (old := self._waiting.pop(key, None)) is not None:
+        if (old := self._asked.pop(key, None)) is not None:
             self.agent.engine.gate.forget(old)
 
 

@@ -324,6 +324,19 @@ async def test_a_changed_plan_stays_in_the_inbox_to_be_seen_again(engine: Engine
     assert backend.job("2").status == "cancelled"
 
 
+async def test_a_wrong_answer_leaves_the_proposal_to_be_answered_again(engine: Engine, backend: MemoryBackend) -> None:
+    gate = engine.gate
+    proposal = gate.agents.inbox.add(await gate.prepare(quota()), "turn")
+    for wrong in (None, "y", "n2"):
+        with pytest.raises(Refused) as refusal:
+            await gate.approve(proposal, Approval("dialog", wrong))
+        assert refusal.value.rule == "confirm" and proposal.answer is None
+    assert backend.sent == []
+    operation = await gate.approve(proposal, Approval("dialog", "n1"))
+    await operation.wait()
+    assert len(backend.sent) == 1 and proposal.answer == "approved"
+
+
 async def test_a_proposal_outside_the_scope_by_now_leaves_the_inbox(engine: Engine, backend: MemoryBackend) -> None:
     gate = engine.gate
     proposal = gate.agents.inbox.add(await gate.prepare(submit()), "turn")
