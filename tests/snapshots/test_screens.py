@@ -113,6 +113,20 @@ def _prepared(confirm: Confirm) -> Prepared:
     return Prepared(plan, confirm)
 
 
+@every_theme
+@pytest.mark.parametrize("size", SIZES[:2], ids=["80x24", "120x40"])
+@pytest.mark.parametrize(
+    "keys",
+    [("x",), ("colon", *"drain"), ("N",), ("1", "l"), ("3", "D"), ("space", "space", "M"), ("2", "Q")],
+    ids=["menu", "palette", "new-job", "log", "drain-reason", "modify", "queue-quota"],
+)
+def test_dialog(
+    snap_compare: Compare, tmp_path: Path, theme: str, size: tuple[int, int], keys: tuple[str, ...]
+) -> None:
+    """Every other dialog and screen."""
+    assert _compare(snap_compare, tmp_path, theme, size, _press(*keys))
+
+
 def _ask(confirm: Confirm) -> Look:
     async def look(app: ConsoleApp, pilot: Pilot[Any]) -> None:
         clock = iter([0.0, 10.0])
