@@ -22,6 +22,7 @@ from adapters.intents import INTENTS, Intent
 from adapters.model import Ref
 from console.agent import Agent
 from console.agent_answers import Proposed, sent_answer
+from console.audit.log import person
 from console.chat.grammar import understand
 from console.chat.said import Ask, NotUnderstood, Said
 from console.engine import Engine
@@ -36,6 +37,7 @@ _NAMES = (
     (re.compile(r"/nodes/\d+/"), "/nodes/<number>/"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?"), "<time>"),
 )
+ME = person()  # on the embedded cluster; on the recorded one the person is alice
 _AS_SAID = frozenset({"command", "array", "run_limit", "lines", "resources"})  # figures in them are no ids of jobs
 DEADLINE = 40.0
 
@@ -203,7 +205,7 @@ def _brief(result: Result) -> dict[str, Any]:
     found = {key: whole[key] for key in _KEPT.get(name, ()) if whole[key] not in (None, [], "")}
     if isinstance(result, Proposed) and result.targets:
         found["targets"] = [
-            f"job {target.id} {target.status} of {target.owner}"
+            f"job {target.id} {target.status} of {'<me>' if target.owner == ME else target.owner}"
             if target.kind == "job"
             else f"{target.kind} {target.id}"
             for target in result.targets

@@ -45,8 +45,7 @@ exit 1
 def slurm(folder: Path, *, silent: bool = False) -> dict[str, Any]:
     """Recorded reads; sbatch and scancel of a few lines that say what real ones say."""
     place = install(folder / "bin", RECORDED)
-    replay = HERE.parent / "doubles" / "slurm_replay" / "replay.py"
-    asked = f'#!/bin/sh\nexec {sys.executable} -S {HERE / "squeue.py"} {replay} {RECORDED} "$@"\n'
+    asked = f'#!/bin/sh\nexec {sys.executable} -S {HERE / "squeue.py"} {RECORDED} "$@"\n'
     scripts = {"squeue": asked, "sbatch": SUBMITS.format(counter=folder / "next"), "scancel": DONE}
     if silent:
         scripts = dict.fromkeys(("squeue", "sinfo", "scontrol", "sacct", "sbatch", "scancel", "sacctmgr"), SILENT)
