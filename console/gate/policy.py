@@ -65,7 +65,8 @@ def check(circumstances: Circumstances, intent: Intent, plan: Plan | None = None
 
 def hard_refusal(circumstances: Circumstances, intent: Intent, plan: Plan | None) -> Refused | None:
     """What nobody may do this way, whatever the settings."""
-    if intent.persons_only and intent.by_agent:
+    persons_only = intent.persons_only or intent.verb in circumstances.capabilities.persons_only
+    if persons_only and intent.by_agent:
         return Refused("hard_refusal", f"{intent.title} … is for persons only.", "Ask a person to do it.")
     if intent.by_agent and holds_secret(intent.parameters()):
         told = f"What an agent wants to send with {intent.title.lower()} … looks like a secret."

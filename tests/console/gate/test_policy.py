@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,6 +56,12 @@ async def refusal(
 async def test_agents_may_not_do_what_is_for_persons(backend: MemoryBackend, audit: AuditLog) -> None:
     intent = CreateKey(cluster="demo", user="eve", role="cluster_admin", origin="mcp")
     assert (await refusal(backend, audit, intent)).rule == "hard_refusal"
+
+
+async def test_agents_may_not_edit_live_configuration(backend: MemoryBackend, audit: AuditLog) -> None:
+    """LSF's quota is one: `bconf` changes the configuration of the running scheduler."""
+    backend.capabilities = replace(backend.capabilities, persons_only=frozenset({"set_node_quota"}))
+    assert (await refusal(backend, audit, quota(origin="chat"))).rule == "hard_refusal"
 
 
 async def test_too_many_targets(backend: MemoryBackend, audit: AuditLog) -> None:
