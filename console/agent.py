@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from adapters.base import AdapterError
 from adapters.text import clean
 from console.agent_answers import Proposed, plan_answer, sent_answer
-from console.audit.redact import holds_secret
+from console.audit.redact import holds_secret, redact
 from console.engine import Engine
 from console.gate import Approval, Full, PlanChanged, PlanFiles, Prepared, Proposal, Refused, WaitingPlan
 from console.tools import Tool, ToolError, tool
@@ -50,7 +50,7 @@ class Agent:
             await self._record("read", chosen.name, params, cluster, outcome=error.code, message=error.message)
             raise
         await self._record("read", chosen.name, params, cluster, outcome="ok")
-        return result
+        return _without_secrets(result) if chosen.foreign else result
 
     async def prepare(self, name: str, arguments: object) -> tuple[Prepared, bool]:
         """The plan of a write, and whether only that was asked for (`dry_run`). Nothing waits anywhere yet: whoever
@@ -147,6 +147,11 @@ class Agent:
 
     async def _append(self, kind: str, **fields: Any) -> None:
         await asyncio.to_thread(self.engine.audit.append, kind, origin=self.origin, **fields)
+
+
+def _without_secrets(result: Result) -> Result:
+    """What was read, with everything replaced that looks like a secret: it leaves this machine with the next turn."""
+    return type(result).model_validate(redact(result.model_dump()))
 
 
 def _source(chosen: Tool, params: Params) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from adapters.base import AdapterError, NotFound, Unavailable
+from adapters.base import AdapterError, LogChunk, NotFound, Unavailable
 from console.agent import Agent
 from console.agent_answers import Proposed
 from console.audit import AuditError, AuditLog
@@ -17,7 +18,7 @@ from console.gate import AgentScope, Approval, Grant, Refused
 from console.gate.inbox import MOST
 from console.tools import ToolError
 from console.tools.reads import JobList
-from tests.doubles.memory_backend import MemoryBackend
+from tests.doubles.memory_backend import MemoryBackend, MemoryReader
 
 GRANT = Grant(frozenset({"submit"}), 5, 10.0, datetime(2100, 1, 1, tzinfo=UTC))
 JOB = {"command": ["true"], "queue": "gpu", "cores": 1, "walltime_seconds": 60}
@@ -147,6 +148,29 @@ async def test_ids_are_names_and_never_commands(agent: Agent, backend: MemoryBac
         await agent.propose("scheduler_cancel", {"ids": [id]}, "t1")
     assert isinstance(refusal.value, ToolError | NotFound)
     assert backend.sent == []
+
+
+SECRETS = [
+    "AKIAIOSFODNN7EXAMPLE", "ghp_0123456789abcdefghij0123", "SLURM_JWT=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln",
+    "git clone https://me:hunter2@example.org/x.git", "-----BEGIN RSA PRIVATE KEY-----MIIE", "password=hunter2",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+async def test_a_secret_in_what_is_read_does_not_reach_the_agent(
+    agent: Agent, backend: MemoryBackend, monkeypatch: pytest.MonkeyPatch, secret: str
+) -> None:
+    async def logs(*_: object, **__: object) -> AsyncIterator[LogChunk]:
+        yield LogChunk("stdout", f"line 1\n{secret}\nline 3\n".encode(), at_end=True)
+
+    monkeypatch.setattr(MemoryReader, "job_logs", logs)
+    backend.put(backend.job("1")._replace(reason=secret))
+    log = (await agent.read("scheduler_job_logs", {"id": "1"})).model_dump_json()
+    job = (await agent.read("scheduler_get_job", {"id": "1"})).model_dump_json()
+    why = (await agent.read("scheduler_why", {"id": "1"})).model_dump_json()
+    assert "line 1" in log and "[redacted]" in log and "[redacted]" in job
+    for part in ("AKIAIOSF", "ghp_0123", "c2ln", "hunter2", "MIIE"):
+        assert part not in log + job + why
 
 
 async def test_a_secret_in_the_arguments_of_a_read(agent: Agent, audit: AuditLog) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -154,6 +155,33 @@ def test_a_folder_that_others_can_enter_is_refused(
     folder.mkdir(mode=0o755)
     done = run_command("mcp", "--http", "--socket", str(folder / "s"), config=embedded_cluster.config)
     assert done.returncode == 1 and "open to others" in done.stderr
+
+
+@pytest.mark.parametrize(("role", "state"), [("mcp_readonly", None), ("mcp_operator", "waiting")])
+async def test_a_service_key_decides_what_may_be_proposed(
+    embedded_cluster: EmbeddedCluster, state_dir: Path, tmp_path: Path, role: str, state: str | None
+) -> None:
+    config = embedded_cluster.config
+    made = run_command("keys", "create", "svc", "--role", role, "--yes", "--json", config=config)
+    assert made.returncode == 0, made.stderr
+    key = tmp_path / "key"
+    key.write_text(json.loads(made.stdout)["outcomes"][0]["secret"] + "\n")
+    key.chmod(0o600)
+    settings = tomllib.loads(config.read_text())
+    (name, profile), *_ = settings["clusters"].items()
+    own = tmp_path / "c.toml"
+    own.write_text(
+        f'version = 1\n[clusters.{name}]\ntype = "native"\nurl = "{profile["url"]}"\nowner = "somebody"\n'
+        f'token_file = "{profile["token_file"]}"\nservice_token_file = "{key}"\n'
+    )
+    server = StdioServerParameters(command=COMMAND, args=["--config", str(own), "mcp"], env=dict(os.environ))
+    async with Client(server) as session:
+        mine = await session.call_tool("scheduler_list_jobs", {"filter": {"owner": "me"}})
+        plan = await session.call_tool("scheduler_submit", {"command": ["true"]})
+        quota = await session.call_tool("scheduler_set_node_quota", {"node": "node1", "slots": 1})
+    assert mine.structured_content is not None and mine.structured_content["total"] == 0  # "somebody" has none
+    assert (plan.structured_content or {}).get("state") == state and plan.is_error is (state is None)
+    assert quota.is_error  # neither role manages nodes
 
 
 def test_a_service_key_needs_to_know_whose_jobs_are_mine(tmp_path: Path, state_dir: Path) -> None:
