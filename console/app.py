@@ -176,19 +176,18 @@ def run_app(config: Config, *, cluster: str | None = None, record: Path | None =
 
     The terminal is given back before writes in flight are waited for.
     """
-    from console.adapters import open_cluster
     from console.engine import Engine
 
     if cluster is not None:
         Engine(config).cluster(cluster)
         config = config.model_copy(update={"clusters": {cluster: config.clusters[cluster]}, "default_cluster": cluster})
     check(config)
-    opener = open_cluster
+    through = None
     if record is not None:
         from console.recording import Recorder
 
-        opener = Recorder(record, anonymous=anonymous).open
-    engine = Engine(config, open_with=opener)
+        through = Recorder(record, anonymous=anonymous).through
+    engine = Engine(config, read_through=through)
 
     async def main() -> int:
         app = ConsoleApp(engine, ConsoleDriver)

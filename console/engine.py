@@ -40,6 +40,7 @@ class Engine:
     Args:
         feeds: start a watch for each cluster; the command line does without.
         open_with: opens a profile; tests put a double here.
+        read_through: is given each cluster's name and Reader and returns the Reader to use: a recorder's, for one.
         settle: at the start, see whether the audit log can be written (`audit_error` says why not: every write will
             be refused) and look up what earlier runs sent without learning the outcome.
     """
@@ -53,6 +54,7 @@ class Engine:
         clock: Callable[[], datetime] = _utc_now,
         audit: AuditLog | None = None,
         open_with: Open = open_cluster,
+        read_through: Callable[[str, Reader], Reader] | None = None,
     ) -> None:
         self.config = config
         self.store = Store(clock)
@@ -64,6 +66,7 @@ class Engine:
         self._feeds = feeds
         self._settle = settle
         self._open_with = open_with
+        self._read_through = read_through
         self._tasks: set[asyncio.Task[Any]] = set()
         self._feed_tasks: list[asyncio.Task[Any]] = []
         self._running = False
@@ -148,6 +151,8 @@ class Engine:
     def _open(self, cluster: Cluster) -> None:
         try:
             reader, writer = self._open_with(cluster.name, cluster.profile)
+            if self._read_through is not None:
+                reader = self._read_through(cluster.name, reader)
         except AdapterError as error:
             self._cannot_open(cluster, error)
             return

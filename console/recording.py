@@ -9,10 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from adapters.base import AdapterError, InterestCell, Reader, WatchItem, Writer
+from adapters.base import AdapterError, InterestCell, Reader, WatchItem
 from adapters.replay.recording import RecordingWriter
-from console.adapters import open_cluster
-from console.profiles import Profile
 
 
 class RecordingFailed(AdapterError):
@@ -53,7 +51,7 @@ class RecordedReader:
 
 
 class Recorder:
-    """Opens clusters as `open_cluster` does, each on record. The first goes to `path`, others beside it by name.
+    """Puts what clusters tell on record. The first goes to `path`, others beside it by name.
 
     Raises RecordingFailed where the file is there already or its folder cannot be written.
     """
@@ -67,8 +65,8 @@ class Recorder:
         except OSError as error:
             raise RecordingFailed(f"{self._path} cannot be written: {error.strerror}.", "Name a new file.") from error
 
-    def open(self, name: str, profile: Profile) -> tuple[Reader, Writer]:
-        reader, writer = open_cluster(name, profile)
+    def through(self, name: str, reader: Reader) -> Reader:
+        """The Reader of that cluster, on record: for `Engine(read_through=…)`."""
         self._first = self._first or name
         path = self._path if name == self._first else self._path.with_name(f"{self._path.stem}-{name}.jsonl")
-        return cast("Reader", RecordedReader(reader, path, anonymous=self._anonymous)), writer
+        return cast("Reader", RecordedReader(reader, path, anonymous=self._anonymous))

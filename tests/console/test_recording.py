@@ -12,7 +12,7 @@ from adapters.model import Job, Node
 from adapters.replay import open_replay
 from console.config import Config
 from console.engine import Engine
-from console.recording import RecordedReader, Recorder, RecordingFailed
+from console.recording import Recorder, RecordingFailed
 from tests.doubles.memory_backend import MemoryBackend
 
 
@@ -27,9 +27,7 @@ def _engine(backend: MemoryBackend, file: Path, anonymous: bool = False) -> Engi
     config = Config.model_validate(
         {"version": 1, "clusters": {"demo": {"type": "native", "url": "http://127.0.0.1:1"}}}
     )
-    reader, writer = backend.open()
-    recorded = RecordedReader(reader, file, anonymous=anonymous)
-    return Engine(config, open_with=lambda name, profile: (recorded, writer))  # type: ignore[return-value,arg-type]
+    return Engine(config, open_with=backend.open, read_through=Recorder(file, anonymous=anonymous).through)
 
 
 async def test_what_was_watched_plays_back(tmp_path: Path, state_dir: Path) -> None:
