@@ -18,7 +18,9 @@ from sse_starlette import ServerSentEvent
 from adapters.local.database import Database, Event
 
 CHUNK = 256 * 1024
-SETTLE = 0.01  # seconds in which events that follow each other go out in one write
+# Events that follow each other go out in one write: seconds they wait for each other, for each subscriber there is, and
+# at least and at most. Many subscribers cost a write each, so that they are served less often, and none waits long.
+SETTLE_EACH, SETTLE_LEAST, SETTLE_MOST = 0.0005, 0.01, 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,10 @@ class Broker:
         self._ring: deque[_Line] = deque(maxlen=ring)
         self._keepalive = keepalive
         self._news = asyncio.Event()
+        self._told = last  # up to here the subscribers have been woken
+        self._settling: asyncio.TimerHandle | None = None
+        self._beat: asyncio.TimerHandle | None = None
+        self._subscribers = 0
         self._closed = False
         self.last = last
 
@@ -73,39 +79,63 @@ class Broker:
             return
         self._ring.extend(_Line(event, encode(event)) for event in events)
         self.last = events[-1].id
-        self._wake()
+        if self._settling is None and not self._closed:
+            pause = min(SETTLE_MOST, max(SETTLE_LEAST, SETTLE_EACH * self._subscribers))
+            self._settling = asyncio.get_running_loop().call_later(pause, self._wake)
 
     def close(self) -> None:
         """End all subscriptions."""
         self._closed = True
+        for timer in (self._settling, self._beat):
+            if timer is not None:
+                timer.cancel()
         self._wake()
 
     def _wake(self) -> None:
+        self._settling = None
+        self._told = self.last
         news, self._news = self._news, asyncio.Event()
         news.set()
 
+    def _keep_alive(self) -> None:
+        """Wake everybody at least this often, so that a line on which nothing is said is kept alive."""
+        self._wake()
+        self._beat = None
+        if self._subscribers and not self._closed:
+            self._beat = asyncio.get_running_loop().call_later(self._keepalive / 2, self._keep_alive)
+
     async def subscribe(self, after: int | None, wish: Wish) -> AsyncIterator[bytes]:
         """Bytes of the stream from the event after `after` on (None: from now on), until closed."""
+        self._subscribers += 1
+        if self._beat is None:
+            self._beat = asyncio.get_running_loop().call_later(self._keepalive / 2, self._keep_alive)
+        try:
+            async for data in self._stream(after, wish):
+                yield data
+        finally:
+            self._subscribers -= 1
+
+    async def _stream(self, after: int | None, wish: Wish) -> AsyncIterator[bytes]:
+        clock = asyncio.get_running_loop().time
         place = self.last if after is None else after
         # The place at once, without an event: a client that is cut off before the first one can resume all the same.
         yield f": connected\nid: {min(place, self.last)}\n\n".encode()
         if place > self.last:  # of another life of this log: what the client knows is not what is here
             yield _reset(self.last)
             place = self.last
-        resuming = True
+        resuming, spoke = True, clock()
         while not self._closed:
-            if place < self.last:
+            data = b""
+            if place < self._told:
                 data, place, resuming = await self._next(place, wish, resuming)
-                if data:
-                    yield data
-                continue
-            resuming = False
-            try:
-                await asyncio.wait_for(self._news.wait(), self._keepalive)
-            except TimeoutError:
-                yield b": alive\n\n"
-                continue
-            await asyncio.sleep(SETTLE)
+            else:
+                resuming = False
+                await self._news.wait()
+            if not data and place >= self._told and clock() - spoke >= self._keepalive * 0.9:
+                data = b": alive\n\n"
+            if data:
+                yield data
+                spoke = clock()
 
     async def _next(self, place: int, wish: Wish, resuming: bool) -> tuple[bytes, int, bool]:
         """What follows `place`, in one piece of bounded size, the new place, and whether it still catches up.
