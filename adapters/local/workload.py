@@ -13,7 +13,7 @@ import httpx
 _KINDS: tuple[tuple[int, str, str, str, dict[str, Any]], ...] = (
     (6, "align-{n:03d}", "normal", "for i in 1 2 3 4 5; do echo chunk $i of 5; sleep {s}; done", {}),
     (4, "relax-{n:03d}", "short", "echo converging; sleep {s}; echo residual 1e-6", {"run_limit": "00:05"}),
-    (3, "md-prod-{n:03d}", "long", "i=0; while [ $i -lt 40 ]; do echo step $i; sleep {s}; i=$((i+1)); done",
+    (3, "md-prod-{n:03d}", "long", "i=0; while [ $i -lt 12 ]; do echo step $i; sleep {s}; i=$((i+1)); done",
      {"cores": 2, "mem_limit": "512 MB"}),
     (2, "train-{n:03d}", "long", "echo epoch 1; sleep {s}; echo epoch 2; sleep {s}; echo epoch 3; sleep 20",
      {"cores": 4, "mem_limit": "1024 MB", "run_limit": "02:00"}),

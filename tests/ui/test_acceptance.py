@@ -31,7 +31,7 @@ def test_a_quota_from_the_keyboard_drains_the_node_and_kills_nothing(state_dir: 
         shown = console.wait_for(lambda text: "POST /api/admin/nodes" in text and "y confirms" in text)
         assert "no limit -> 2" in shown and '{"admin_max_slots":2}' in shown
         console.press("y")
-        console.wait_for("2/2/8", seconds=60)
+        console.wait_for("2/2/8", seconds=100)
 
         jobs = [job for job in rows("jobs", config) if job["id"] in before]
         assert len(jobs) == len(before)
