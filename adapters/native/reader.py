@@ -41,6 +41,7 @@ from adapters.native.polled import polled
 from adapters.native.token import TokenSource
 from adapters.native.transport import Timeouts, Transport
 from adapters.native.watch import EventWatch
+from adapters.text import clean
 
 PROBE_RETRY = 2.0
 LONGEST_RETRY = 30.0
@@ -108,9 +109,14 @@ class NativeReader:
         return self._lister.pages(owner)
 
     async def get_job(self, id: str) -> Job:
-        what = f"Reading job {id}"
+        what = f"Reading job {clean(id, 64)}"
+        if not id:
+            raise NotFound("A job has an id, and none was given.")
         answer = await self._transport.get(wire.job_path(id), what=what)
-        return rows.job(row_of(answer.data, wire.JOB_FIELDS, what), self.cluster)
+        job = rows.job(row_of(answer.data, wire.JOB_FIELDS, what), self.cluster)
+        if job.id != id:
+            raise ProtocolError(f"{what}: the server answered with job {job.id}.")
+        return job
 
     async def _is_over(self, id: str) -> bool:
         return (await self.get_job(id)).finished

@@ -32,8 +32,15 @@ WHOAMI = "/xce/v1/whoami"
 NODES = "/api/admin/nodes"
 
 
+def _segment(id: str) -> str:
+    """`id` as one segment of a path: `.` and `..` too, which clients and proxies would take for a way upwards."""
+    if id.isalnum() and id.isascii():
+        return id
+    return id.replace(".", "%2E") if id in (".", "..") else quote(id, safe="")
+
+
 def job_path(id: str) -> str:
-    return f"{JOBS}/{id}" if id.isalnum() and id.isascii() else f"{JOBS}/{quote(id, safe='')}"
+    return f"{JOBS}/{_segment(id)}"
 
 
 def job_control_path(id: str) -> str:
@@ -45,16 +52,16 @@ def job_logs_path(id: str) -> str:
 
 
 def queue_control_path(name: str) -> str:
-    return f"{QUEUES}/{quote(name, safe='')}/control"
+    return f"{QUEUES}/{_segment(name)}/control"
 
 
 def node_path(id: str, verb: str) -> str:
     """`verb` is quota, enable, disable or token; `id` is the node service's id, not the name."""
-    return f"{NODES}/{quote(id, safe='')}/{verb}"
+    return f"{NODES}/{_segment(id)}/{verb}"
 
 
 def key_path(id: str) -> str:
-    return f"{KEYS}/{quote(id, safe='')}"
+    return f"{KEYS}/{_segment(id)}"
 
 
 JOB_STATES: Mapping[str, JobStatus] = MappingProxyType(

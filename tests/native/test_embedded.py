@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from adapters.base import Capabilities, Forbidden, HistoryFilter, Interest, InterestCell, JobFilter, Unsupported
+from adapters.base import (
+    Capabilities,
+    Forbidden,
+    HistoryFilter,
+    Interest,
+    InterestCell,
+    JobFilter,
+    NotFound,
+    Unsupported,
+)
 from adapters.intents import (
     CancelJob,
     CreateKey,
@@ -26,7 +35,7 @@ from adapters.intents import (
     SuspendJob,
 )
 from adapters.local.launch import EmbeddedCluster, launch
-from adapters.model import Job, JobSpec
+from adapters.model import Job, JobSpec, Ref
 from adapters.native import open_native
 from adapters.native.token import file_token, fixed_token
 from tests.doubles.serving import closed_port
@@ -140,6 +149,18 @@ async def test_the_id_of_an_array_brings_its_elements(opened: Any) -> None:
     await send(writer, CancelJob(cluster="c", refs=(ref,)))
     for job in found:
         await until(reader, job.id, "cancelled")
+
+
+@pytest.mark.parametrize("id", ["", ".", "..", "../jobs", " "])
+async def test_an_odd_id_is_no_other_jobs(opened: Any, id: str) -> None:
+    reader, writer = opened
+    await submit(writer, "true", hold=True)
+    with pytest.raises(NotFound):
+        await reader.get_job(id)
+    with pytest.raises(NotFound):
+        [chunk async for chunk in reader.job_logs(id)]
+    ref = Ref("c", "job", id, None)
+    assert await reader.observe([ref]) == {ref: None}
 
 
 async def test_more_jobs_than_a_page_are_all_listed(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,3 +153,10 @@ async def test_a_job_that_is_not_there(follow: bool) -> None:
 def test_what_is_no_piece_of_a_log_is_an_error(data: Any) -> None:
     with pytest.raises(ProtocolError):
         chunk_of(data, "stdout", 0)
+
+
+async def test_a_row_of_another_job_is_not_taken_for_the_one_asked_for() -> None:
+    async with reader_of(LogServer(b"")) as reader:
+        assert (await reader.get_job("1")).id == "1"
+        with pytest.raises(ProtocolError, match="answered with job 1"):
+            await reader.get_job("2")

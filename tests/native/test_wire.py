@@ -288,3 +288,13 @@ def test_node_states(host: str, service: str, enabled: bool | None, busy: bool, 
 def test_paths_are_quoted() -> None:
     assert wire.job_path("../hosts?x") == "/xce/v1/jobs/..%2Fhosts%3Fx"
     assert wire.node_path("a/b", "quota") == "/api/admin/nodes/a%2Fb/quota"
+
+
+def test_no_id_leads_upwards() -> None:
+    assert wire.job_path("..") == "/xce/v1/jobs/%2E%2E"
+    assert wire.job_logs_path(".") == "/xce/v1/jobs/%2E/logs"
+    assert wire.job_control_path("..") == "/xce/v1/jobs/%2E%2E/control"
+    assert wire.queue_control_path("..") == "/xce/v1/queues/%2E%2E/control"
+    assert wire.node_path("..", "token") == "/api/admin/nodes/%2E%2E/token"
+    assert wire.key_path(".") == "/xce/v1/apikeys/%2E"
+    assert wire.job_path("1.5") == "/xce/v1/jobs/1.5"
