@@ -133,7 +133,9 @@ class ConsoleApp(App[int]):
     # -- keys -------------------------------------------------------------------------------------------------------
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys that come before a question listens never reach it."""
+        """Keys that come before a question listens never reach it, nor do those that come when we are leaving."""
+        if isinstance(event, events.Key) and not self.screen_stack:
+            return  # we are leaving: there is nothing left to press it on
         if isinstance(event, events.Key) and not event.is_forwarded:
             from console.screens.confirm import ConfirmScreen
 
