@@ -31,6 +31,15 @@ SAMPLE = 1.0  # seconds between two looks at memory; changes of state wake us by
 LIMITS = {"run": "Ended at its run limit", "memory": "Ended at its memory limit"}
 
 
+def stopped(states: list[str]) -> bool:
+    """Whether a job of these living processes stands still.
+
+    A shell that forks by vfork(2) waits in D for its child; a stop that meets the child before its exec leaves the
+    parent there until the job goes on, so D beside a stopped process counts as stopped.
+    """
+    return any(state in "Tt" for state in states) and all(state in "TtD" for state in states)
+
+
 class Supervision:
     """One job from its start to its result."""
 
@@ -188,7 +197,7 @@ class Supervision:
             self.finish("memory", 0.0)
         alive = [state for _, state, _ in found if state != "Z"]
         if alive:
-            self.state = "suspended" if all(state in "Tt" for state in alive) else "running"
+            self.state = "suspended" if stopped(alive) else "running"
 
     def tell(self, said: dict[str, Any]) -> None:
         """To the worker, if it still lives."""

@@ -17,6 +17,7 @@ import pytest
 
 from adapters.local import processes, runs
 from adapters.local.program import install_program
+from adapters.local.supervisor import stopped
 from tests.local.api import until
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")
@@ -291,3 +292,8 @@ def test_a_step_of_the_wall_clock_ends_no_job(run: Run, monkeypatch: pytest.Monk
     monkeypatch.setattr(supervisor.time, "monotonic", lambda: one.begun + 3601)
     one.watch()
     assert one.end == "run"
+
+
+def test_a_parent_that_waits_for_a_stopped_vfork_child_is_stopped_too() -> None:
+    assert stopped(["T"]) and stopped(["T", "t"]) and stopped(["D", "T"])
+    assert not stopped(["D"]) and not stopped(["S", "T"]) and not stopped(["R", "T"])
