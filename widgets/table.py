@@ -96,6 +96,8 @@ class RecordTable(ScrollView, can_focus=True):
         self._blended: dict[tuple[str, str], Style] = {}
         self._sorted_by: tuple[str, bool] | None = None
         self._empty: tuple[str, ...] = ()
+        self.stay_on_top = False
+        """While the rows are still being loaded, a cursor on the first line stays on the first line."""
 
     # -- what stands in it ------------------------------------------------------------------------------------------
 
@@ -212,7 +214,8 @@ class RecordTable(ScrollView, can_focus=True):
         else:
             old, line = self._cursor, self._index - top
             index = min(self._index, len(self._order) - 1)
-            if old is not None and self._order[index] != old:
+            on_top = self.stay_on_top and self._index == 0
+            if old is not None and self._order[index] != old and not on_top:
                 # Where its row is gone the cursor stays where it was, on the row that took the place.
                 with suppress(ValueError):
                     index = self._order.index(old)

@@ -42,6 +42,7 @@ class Board:
         self._aside = 0  # rebuilds that have begun
         self._settled = 0  # of these, the one whose result is shown
         self._timed = False
+        pane.table.stay_on_top = True
 
     @property
     def filter(self) -> str:
@@ -88,7 +89,13 @@ class Board:
         self._stale_order = False
         if self.view.sort:
             self.pane.table.show_sort(self.view.sort[0].field, self.view.sort[0].descending)
-        self.pane.show(list(self.view.refs), self.facts(paused), moment, changed)
+        self._show_order(self.facts(paused), moment, changed)
+
+    def _show_order(self, facts: PaneFacts, moment: Moment, changed: set[Ref]) -> None:
+        """Show the order as it is now. Until everything is loaded for the first time, the cursor waits on top."""
+        self.pane.show(list(self.view.refs), facts, moment, changed)
+        states = [self._store.state(cluster, self.pane.kind) for cluster in self._clusters]
+        self.pane.table.stay_on_top &= not all(state.loaded for state in states)
 
     def tick(self, moment: Moment, clock: float, paused: bool) -> None:
         """Take over what changed. `clock` is monotonic, in seconds. While paused only the facts are renewed."""
@@ -113,7 +120,7 @@ class Board:
         wait = 1.0 if self.view.total > BIG else 0.0
         if self._stale_order and clock - self._ordered_at >= wait:
             self._stale_order, self._ordered_at = False, clock
-            self.pane.show(list(self.view.refs), self.facts(False), moment, changes.changed)
+            self._show_order(self.facts(False), moment, changes.changed)
         else:
             self.pane.update_rows(changes.changed, self.facts(False), moment)
 

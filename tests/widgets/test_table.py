@@ -87,6 +87,21 @@ async def test_the_row_under_the_cursor_keeps_its_line_when_rows_come_above_it()
         assert " 50 " in app.line(before)
 
 
+async def test_while_rows_are_loaded_the_cursor_waits_on_the_first_line_until_it_is_moved() -> None:
+    app = TableApp(100)
+    async with app.run_test(headless=False, size=(120, 20)) as pilot:
+        app.table.stay_on_top = True
+        app.table.show(app.order[::-1], MOMENT)
+        await settle(pilot)
+        assert app.table.cursor == app.order[-1]
+        assert "job-99" in app.line(1)
+        app.table.move(3)
+        moved_to = app.table.cursor
+        app.table.show(app.order, MOMENT)
+        await settle(pilot)
+        assert app.table.cursor == moved_to
+
+
 async def test_a_row_that_goes_leaves_the_cursor_where_it_was() -> None:
     app = TableApp(10)
     async with app.run_test(headless=False, size=(120, 20)) as pilot:
