@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -32,8 +33,9 @@ def console_on(feed: Path, tmp_path: Path, columns: int = 160, lines: int = 50) 
 
 
 def loaded(console: PtyConsole, jobs: int) -> float:
-    """Wait until the newest job is on screen; seconds since the start."""
-    console.wait_for(lambda text: f" {jobs} " in text and f"Jobs {jobs}" in text.replace(",", ""), 120)
+    """Wait until all are counted and the newest one, on top, is on screen; seconds since the start."""
+    top = re.compile(rf"(?:succeeded|running|pending) +{jobs} ")
+    console.wait_for(lambda text: f"Jobs {jobs}" in text.replace(",", "") and top.search(text), 120, "all jobs")
     return time.monotonic() - console.started
 
 
@@ -46,8 +48,6 @@ def driven_console(jobs: int, tmp_path: Path) -> Iterator[tuple[PtyConsole, Call
     env = {"PILOTHOUSE_STATE_DIR": str(tmp_path / "state")}
     with PtyConsole(argv, columns=160, lines=50, env=env, cwd=ROOT) as console:
         loaded(console, jobs)
-        console.press("g")
-        console.wait_for(f" {jobs} ", 60)
         console.quiet(1.5, 60)
         yield console, lambda words: pipe.open("w").write(f"{words}\n")
 
