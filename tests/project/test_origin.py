@@ -42,6 +42,18 @@ def test_packages_of_the_working_directory_are_not_run(trap: Path, pythonpath: s
     assert "absent.toml: there is no such file" in done.stderr
 
 
+def test_the_processes_that_it_starts_are_its_own_too(trap: Path) -> None:
+    """Server and workers of the demo are started from the same working directory."""
+    argv = [str(COMMAND), "demo", "--headless"]
+    with subprocess.Popen(argv, cwd=trap, env=os.environ | {"PYTHONPATH": "/x:"}, stdout=subprocess.PIPE) as demo:
+        try:
+            assert demo.stdout is not None and b'"url"' in demo.stdout.readline()
+        finally:
+            demo.terminate()
+            demo.wait(30)
+    assert sprung(trap) == []
+
+
 def test_the_trap_works(trap: Path) -> None:
     """The same working directory does run its packages where nothing is done about it."""
     run([sys.executable, "-c", "import adapters"], trap, PYTHONPATH="/x:")

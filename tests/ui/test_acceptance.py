@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.harness.demo import COMMAND, config_of, rows, run_command
 from tests.harness.pty_console import PtyConsole
@@ -17,6 +18,7 @@ def slots_of(name: str, text: str) -> str:
     return found[1] if found else ""
 
 
+@pytest.mark.timeout(240)
 def test_a_quota_from_the_keyboard_drains_the_node_and_kills_nothing(state_dir: Path) -> None:
     with PtyConsole([COMMAND, "demo"], columns=120, lines=40) as console:
         console.wait_for(lambda text: "node3" in text and slots_of("node1", text) not in ("", "0/8", "1/8", "2/8"))
