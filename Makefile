@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check unit screenshots bench chaos clean
+.PHONY: demo test check unit screenshots bench mcp-conformance chaos clean
 
 $(VENV)/.ready: pyproject.toml pins.txt
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,9 @@ bench: $(VENV)/.ready  ## measure the budgets; fails on bytes, counts and ratios
 
 chaos: $(VENV)/.ready  ## kill servers, workers and supervisors at random while 2,000 jobs run; prints what was lost (nothing)
 	$(BIN)/python -m tests.chaos
+
+mcp-conformance: $(VENV)/.ready  ## the public MCP conformance suite and Inspector against our server; needs Node and npm
+	$(BIN)/python -m tests.mcp_server.conformance
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info
