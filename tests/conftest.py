@@ -54,6 +54,8 @@ def _fixed_environment() -> dict[str, str]:
 
 
 for _name in list(os.environ):
+    if _name.startswith("TEXTUAL_SNAPSHOT_"):
+        continue  # the plugin for snapshots tells its processes where to leave what differs
     if _name in _FOREIGN or _name.startswith(_FOREIGN_PREFIXES) or _name.startswith("XDG_"):
         del os.environ[_name]
 os.environ.update(_fixed_environment())

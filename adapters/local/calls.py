@@ -53,7 +53,7 @@ class Call:
     def number(self, name: str) -> int:
         """A number in the path. Raises Problem 404."""
         text = str(self.request.path_params[name])
-        if not (text.isascii() and text.isdigit()) or len(text) > 18:
+        if not (text.isascii() and text.isdecimal()) or len(text) > 18:
             raise Problem(404, f"there is no {name} {text[:64]!r}")
         return int(text)
 

@@ -20,7 +20,7 @@ def positive(text: str) -> float:
 
 def number(least: int, most: int):  # type: ignore[no-untyped-def]
     def read(text: str) -> int:
-        if not text.isdigit() or not least <= int(text) <= most:
+        if not text.isdecimal() or not least <= int(text) <= most:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number between {least} and {most}")
         return int(text)
 
@@ -78,7 +78,7 @@ def slots_of(args: argparse.Namespace) -> int:
     text = os.environ.get("DCTS_MAX_SLOTS")
     if text is None:
         return os.cpu_count() or 1
-    if not text.isdigit():
+    if not text.isdecimal():
         raise ValueError(f"DCTS_MAX_SLOTS is {text!r}, which is no number of slots")
     return int(text)
 

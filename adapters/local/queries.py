@@ -60,7 +60,7 @@ def count(params: Mapping[str, str], name: str, default: int | None) -> int | No
     text = params.get(name)
     if text is None or text == "":
         return default
-    if not text.isdigit() or len(text) > 15:
+    if not text.isdecimal() or len(text) > 15:
         raise Problem(422, f"{name} must be a number that is not negative, not {text!r}")
     return int(text)
 

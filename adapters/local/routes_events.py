@@ -49,7 +49,7 @@ def _place(text: str | None) -> int | None:
     """The number of an event. What is no number of ours cannot be resumed from: the client is told to list again."""
     if not text:
         return None
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 2**62
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 2**62
 
 
 ROUTES: list[tuple[str, str, str, Handler]] = [("GET", "/xce/v1/events", "event:subscribe", events)]

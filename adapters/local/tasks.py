@@ -122,7 +122,7 @@ def check_report(body: dict[str, Any]) -> Report:
     if state not in REPORTED:
         raise Problem(422, f"state is one of {', '.join(REPORTED)}, not {state!r}")
     task_id = body.get("task_id")
-    if isinstance(task_id, bool) or not isinstance(task_id, int | str) or not str(task_id).isdigit():
+    if isinstance(task_id, bool) or not isinstance(task_id, int | str) or not str(task_id).isdecimal():
         raise Problem(422, f"task_id must be the number of a job, not {task_id!r}")
     code, sig = body.get("exit_code"), body.get("signal")
     code = None if code is None else values.whole(code, "exit_code", -(2**31), 2**31)

@@ -65,7 +65,7 @@ def run_limit_seconds(value: Any) -> int:
         match = re.fullmatch(r"(\d{1,5}):([0-5]\d)", value.strip())
         if match:
             return whole(int(match[1]) * 3600 + int(match[2]) * 60, "run_limit", 60)
-        if not value.strip().isdigit():
+        if not value.strip().isdecimal():
             raise Problem(422, f"run_limit must be HH:MM, not {value!r}")
         value = int(value)
     return whole(value, "run_limit", 1, 10_000_000) * 60
@@ -118,7 +118,7 @@ def parse_array(text: Any) -> tuple[Ranges, int | None]:
     if not isinstance(text, str):
         raise Problem(422, f"array must be text like 1-100%5, not {text!r}")
     body, _, throttle = text.strip().strip("[]").replace("]%", "%").partition("%")
-    if throttle and not (throttle.isdigit() and int(throttle) > 0):
+    if throttle and not (throttle.isdecimal() and int(throttle) > 0):
         raise Problem(422, f"the number after % of an array must be at least 1, not {throttle!r}")
     ranges = parse_ranges(body)
     size = count_ranges(ranges)

@@ -58,7 +58,7 @@ def dependencies(expression: str) -> tuple[Dependency, ...]:
     for match in _CONDITION.finditer(expression):
         name = clean(match[2] or match[3] or match[4] or "", 256)
         found.append(Dependency(name, _KINDS.get(match[1], match[1])))
-    if not found and expression.strip().isdigit():  # a bare id means done()
+    if not found and expression.strip().isdecimal():  # a bare id means done()
         found.append(Dependency(expression.strip(), "afterok"))
     return tuple(found)
 
@@ -170,7 +170,7 @@ class JobRows:
         """The base id and the array index. Where there is no `jobindex` field, the name of an element ends in its
         index: taking a job for an element can at worst make a write fail, the opposite would hit the whole array."""
         text = record.get("JOBID", "").strip()
-        found = (text, None) if text.isdigit() and text.isascii() and text[0] != "0" else split_id(text)
+        found = (text, None) if text.isdecimal() and text.isascii() and text[0] != "0" else split_id(text)
         if found is None:
             raise ProtocolError(
                 f"bjobs gave a job without an id ({clean(str(record), 120)})",

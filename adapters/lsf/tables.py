@@ -64,7 +64,7 @@ class Table:
                     return False
             for name in numeric:
                 value = record[name]
-                if value and not value.isdigit() and not _NUMERIC.match(value):
+                if value and not value.isdecimal() and not _NUMERIC.match(value):
                     return False
             return True
 

@@ -96,7 +96,7 @@ def _array(shown: str) -> ArrayInfo | None:
     base, underscore, rest = shown.partition("_")
     if not underscore:
         return None
-    if rest.isdigit():
+    if rest.isdecimal():
         return ArrayInfo(clean(base, 64), index=int(rest))
     return ArrayInfo(clean(base, 64), range=clean(rest.strip("[]"), 256))
 

@@ -126,7 +126,7 @@ def _array(f: Mapping[str, str]) -> ArrayInfo | None:
     if task in values.NOTHING:
         return None
     array = clean(f["ArrayJobID"], 64)
-    if task.isdigit() and task.isascii() and len(task) < 10:
+    if task.isdecimal() and task.isascii() and len(task) < 10:
         return ArrayInfo(array, index=int(task))
     shown = f["JobArrayID"].partition("_[")[2].removesuffix("]")
     return ArrayInfo(array, range=clean(shown or task, 256))
@@ -143,7 +143,7 @@ def _extensions(f: Mapping[str, str], *, pending: bool, running: bool, signal: i
             found[key] = share(clean(text, 256))
     if (text := values.present(f["Comment"])) is not None:
         found["comment"] = clean(text, LONGEST_NAME)
-    if (priority := f["PriorityLong"]).isdigit() and not (0 < int(priority) in values.NO_VALUE):
+    if (priority := f["PriorityLong"]).isdecimal() and not (0 < int(priority) in values.NO_VALUE):
         found["priority"] = int(priority)
     if "," in f["Partition"]:
         found["partitions"] = share(clean(f["Partition"], 1024))
@@ -181,7 +181,7 @@ def detailed(f: Mapping[str, str], cluster: str) -> Job:
     for key, name in (("tasks", "NumTasks"), ("cpus_per_task", "CPUs-Per-Task")):
         if (count := values.number(f[name])) is not None:
             more[key] = count
-    if f["Nice"].lstrip("-").isdigit():
+    if f["Nice"].lstrip("-").isdecimal():
         more["nice"] = int(f["Nice"])
     if f["Requeue"] in ("0", "1"):
         more["requeue"] = f["Requeue"] == "1"

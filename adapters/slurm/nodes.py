@@ -185,6 +185,6 @@ def elements(job: Job) -> int:
     for part in job.array.range.split("%", 1)[0].split(","):
         span, _, step = part.partition(":")
         first, _, last = span.partition("-")
-        if first.isdigit() and (last or first).isdigit():
-            total += (int(last or first) - int(first)) // max(1, int(step) if step.isdigit() else 1) + 1
+        if first.isdecimal() and (last or first).isdecimal():
+            total += (int(last or first) - int(first)) // max(1, int(step) if step.isdecimal() else 1) + 1
     return max(total, 1)

@@ -32,13 +32,13 @@ def _part(found: re.Match[str], job: Mapping[str, str]) -> str:
     if letter == "%":
         return "%"
     value = _value(letter, job)
-    if width and value.isdigit():
+    if width and value.isdecimal():
         return value.zfill(min(int(width), 10))
     return value
 
 
 def _value(letter: str, job: Mapping[str, str]) -> str:
-    task = job["ArrayTaskID"] if job["ArrayTaskID"].isdigit() else None
+    task = job["ArrayTaskID"] if job["ArrayTaskID"].isdecimal() else None
     array = job["ArrayJobID"] if task is not None else job["JobID"]
     hosts = values.hosts(job["NodeList"])
     return {
@@ -66,5 +66,5 @@ def output_path(job: Mapping[str, str], stream: str) -> str | None:
 
 def default_output(job: Mapping[str, str]) -> str:
     """Where `sbatch` puts output when nothing is said; for jobs of which only the accounting is left."""
-    array = job.get("ArrayTaskID", "").isdigit()
+    array = job.get("ArrayTaskID", "").isdecimal()
     return resolve("slurm-%A_%a.out" if array else "slurm-%j.out", job)

@@ -44,7 +44,7 @@ def number(text: str) -> int | None:
 
 def _scaled(digits: str, power: int) -> int:
     """Exact for whole numbers: a float would round the sentinels of 64 bits."""
-    return int(digits) * 1024**power if digits.isdigit() else int(float(digits) * 1024**power)
+    return int(digits) * 1024**power if digits.isdecimal() else int(float(digits) * 1024**power)
 
 
 @lru_cache(maxsize=4096)
@@ -77,7 +77,7 @@ def seconds(text: str) -> int | None:
 
 def when(text: str) -> datetime | None:
     """A time printed by ``SLURM_TIME_FORMAT=%s``: seconds of the epoch. 0 and words are None."""
-    if not text.isascii() or not text.isdigit() or text == "0" or len(text) > 11:
+    if not text.isascii() or not text.isdecimal() or text == "0" or len(text) > 11:
         return None
     return datetime.fromtimestamp(int(text), UTC)
 
@@ -121,7 +121,7 @@ def gpus_of_gres(text: str) -> int:
         words = part.strip().removeprefix("gres:").removeprefix("gres/").split(":")
         if words[0] != "gpu":
             continue
-        total += (number(words[-1]) or 0) if len(words) > 1 and words[-1][:1].isdigit() else 1
+        total += (number(words[-1]) or 0) if len(words) > 1 and words[-1][:1].isdecimal() else 1
     return total
 
 
@@ -161,7 +161,7 @@ def _expand(piece: str, room: int) -> list[str] | None:
     for span in found[2].split(","):
         first, _, last = span.partition("-")
         last = last or first
-        if not (first.isdigit() and last.isdigit()) or len(last) > 9:
+        if not (first.isdecimal() and last.isdecimal()) or len(last) > 9:
             return None
         count = int(last) - int(first) + 1
         if count < 1 or (len(names) + count) * len(rest) > room:
@@ -189,7 +189,7 @@ def exit_of(text: str) -> tuple[int | None, int | None]:
     """(exit code, signal) of ``3:0``, ``0:15`` (24.11 and accounting) or a raw wait status ``768`` (22.05). The code of
     a job that a signal ended is None: it never had one."""
     code, colon, signal = text.partition(":")
-    if not code.isdigit() or (colon and not signal.isdigit()):
+    if not code.isdecimal() or (colon and not signal.isdecimal()):
         return None, None
     if colon:
         return (None, int(signal)) if int(signal) else (int(code), None)

@@ -119,7 +119,7 @@ def _quota(rest: Rest) -> Meaning:
         return Said("scheduler_set_node_quota", {"node": name, "slots": None})
     if number is None:
         return Ask(f"How many slots may {name} use? Say a number, or clear its quota.")
-    if not number["n"].isdigit():
+    if not number["n"].isdecimal():
         return Ask(f"A quota is a whole number of slots, 0 or more, not {number['n']}.")
     return Said("scheduler_set_node_quota", {"node": name, "slots": int(number["n"])})
 

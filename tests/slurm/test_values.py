@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adapters.model import Dependency
@@ -126,6 +126,8 @@ _FUNCTIONS = (values.seconds, values.number, values.memory_bytes, values.tres, v
 
 
 @given(st.one_of(st.text(max_size=60), st.from_regex(r"[0-9a-z:,\-\[\]()=/KMG.+%?*]{0,40}", fullmatch=True)))
+@example("¹:0")  # a digit that is no number
+@example("n[¹-2]")
 def test_no_text_breaks_a_parser(text: str) -> None:
     for parse in _FUNCTIONS:
         parse(text)
