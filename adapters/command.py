@@ -179,7 +179,8 @@ async def _end_group(process: asyncio.subprocess.Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     with suppress(asyncio.CancelledError, TimeoutError):
         # SIGKILL works at once but for a process in uninterruptible sleep (a dead file system); do not hang on that.
-        await asyncio.wait_for(asyncio.shield(process.wait()), 2.0)
+        async with asyncio.timeout(2.0):
+            await asyncio.shield(process.wait())
 
 
 async def run_write(

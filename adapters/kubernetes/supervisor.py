@@ -78,7 +78,8 @@ class Supervisor:
     async def nap(self, seconds: float) -> None:
         """Sleep, or until somebody asks for fresh data."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._kick.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._kick.wait()
 
     async def _discover(self) -> None:
         failures = 0

@@ -67,8 +67,10 @@ class Watch:
         try:
             self._adopt(cell.current)
             while True:
+                # Not wait_for: before Python 3.12 it forgets a cancellation that comes together with the event.
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(supervisor.wake.wait(), TICK)
+                    async with asyncio.timeout(TICK):
+                        await supervisor.wake.wait()
                     await asyncio.sleep(GATHER)
                 supervisor.wake.clear()
                 if cell.current != self._interest:

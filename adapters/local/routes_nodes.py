@@ -111,7 +111,8 @@ async def orders(call: Call) -> Response:
         if news_now or woken or left <= 0 or call.cluster.broker.closed:
             return json_response(dump(answer))
         try:
-            woken = await asyncio.wait_for(news.wait(), left)
+            async with asyncio.timeout(left):
+                woken = await news.wait()
         except TimeoutError:
             return json_response(dump(answer))
 

@@ -139,7 +139,8 @@ class Worker:
                 self.client.token = ""
                 self._say(f"the server refuses the token in {self.work.token_file}: {refused}; reading it again")
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.stopping.wait(), 1.0)
+                async with asyncio.timeout(1.0):
+                    await self.stopping.wait()
 
     def _say(self, text: str) -> None:
         """One line on stderr when something has changed."""

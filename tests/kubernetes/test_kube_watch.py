@@ -335,3 +335,26 @@ async def test_rights_that_become_larger_are_noticed(
         await until(lambda: "team-b/b-run" in mirror.of("job"), "the other namespace comes")
         await until(lambda: last(mirror, "node").label == "live" and "node-a01" in mirror.of("node"), "and the nodes")
         await until(lambda: last(mirror, "job").note == "", "and nothing is left out any more")
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_a_watch_ends_even_if_it_is_cancelled_as_news_come_in(
+    double: KubeDouble, opened: Opened, turns: int
+) -> None:
+    """asyncio.wait_for of Python 3.11 returned, and forgot the cancellation, where both came together."""
+    fill(double)
+    cell, loaded = InterestCell(), asyncio.Event()
+
+    async def follow() -> None:
+        async for _ in opened.reader().watch(cell):
+            loaded.set()
+
+    following = asyncio.create_task(follow())
+    await asyncio.wait_for(loaded.wait(), 20)
+    await asyncio.sleep(0.3)
+    cell.refresh()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    following.cancel()
+    done, _ = await asyncio.wait({following}, timeout=3)
+    assert done and following.cancelled()
