@@ -87,9 +87,12 @@ class LoadWorker:
         await self.post("/api/node/register", {"name": self.name, "max_slots": 8, "instance": "x", "held": []})
         await self.post("/api/node/heartbeat", {"active_slots": 0, "max_slots": 8, "instance": "x"})
 
-    async def work(self, until: float) -> None:
-        number = 0
-        while time.monotonic() < until:
+    async def work(self, until: float, first: float) -> None:
+        """Claim at `first` seconds from now and then every `pause`. Workers know nothing of each other's clocks:
+        a bench that has them all claim at once measures its own queue."""
+        begun_at, number = time.monotonic() + first, 0
+        while (due := begun_at + number * self.pause) < until:
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
             number += 1
             begun = time.perf_counter()
             answer = await self.post("/api/task/claim", {"claim": f"{number}", "slots": 1})
@@ -98,7 +101,6 @@ class LoadWorker:
                 body = {"task_id": task["task_id"], "lease": task["lease"], "state": "done", "exit_code": 0}
                 await self.post("/api/task/report", body)
                 self.jobs.append(task["task_id"])
-            await asyncio.sleep(self.pause)
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -51,18 +51,17 @@ async def _load(cluster: EmbeddedCluster, slow: int) -> tuple[list[Subscriber], 
         submitted: list[int] = []
 
         async def submit() -> None:
-            until = time.monotonic() + SECONDS
-            while time.monotonic() < until:
+            begun = time.monotonic()
+            while (due := begun + len(submitted) * 3 / EVENTS_A_SECOND) < begun + SECONDS:
+                await asyncio.sleep(max(0.0, due - time.monotonic()))
                 answer = await http.post("/xce/v1/jobs", json={"command": "true", "queue": "normal"}, headers=admin)
                 submitted.append(answer.json()["data"]["jobid"])
-                await asyncio.sleep(3 / EVENTS_A_SECOND)
 
         until = time.monotonic() + SECONDS
-        await asyncio.gather(submit(), *(worker.work(until) for worker in workers))
-        newest = max(reader.ids[-1] for reader in readers if reader.ids)
+        await asyncio.gather(submit(), *(w.work(until, n * pause / WORKERS) for n, w in enumerate(workers)))
+        due = len(submitted) + 2 * sum(len(worker.jobs) for worker in workers)
         deadline = time.monotonic() + 20
-        while any(reader.ids[-1:] != [newest] for reader in readers) and time.monotonic() < deadline:
-            newest = max(reader.ids[-1] for reader in readers if reader.ids)
+        while any(len(reader.ids) < due for reader in readers) and time.monotonic() < deadline:
             await asyncio.sleep(0.2)
         for protocol in (*readers, *idle):
             protocol.transport.close()
