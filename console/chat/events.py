@@ -98,7 +98,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """A `/` command that only a screen can carry out: a dialog of the person's own, such as autopilot or a wider scope."""
+    """A `/` command that only a screen can carry out: a dialog of one's own, such as autopilot."""
 
     what: Literal["autopilot", "scope", "submit", "jobs", "why", "export"]
     arguments: Mapping[str, Any] = field(default_factory=dict)
