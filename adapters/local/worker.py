@@ -222,8 +222,10 @@ class Worker:
                 continue
             number = uuid4().hex
             for task in answer["tasks"]:
-                if task["lease"] not in self.jobs.active:
-                    await self.jobs.start(task)  # also while leaving: it is ours until it is handed back
+                if self.leaving:
+                    await self.jobs.give_back(task, f"node {self.work.name} is leaving")
+                elif task["lease"] not in self.jobs.active:
+                    await self.jobs.start(task)
             if self.leaving:
                 self._hand_back()
             if not answer["tasks"]:
@@ -234,6 +236,7 @@ class Worker:
     async def _wind_down(self) -> None:
         """Let the jobs end, or hand them back: ended here and given out again. A second signal makes it quick."""
         self.leaving = True
+        self._say(f"leaving: {'waiting for' if self.work.finish else 'handing back'} {len(self.jobs.active)} jobs")
         self._hand_back()
         self.stopping.clear()
         grace = self.work.stop_grace if self.work.stop_grace is not None else 10.0

@@ -53,6 +53,10 @@ class WorkerJobs:
         self._following.add(following)
         following.add_done_callback(self._following.discard)
 
+    async def give_back(self, task: dict[str, Any], reason: str) -> None:
+        """A claimed task that is not to be started here: the server gives it to another node."""
+        await self.report({"task_id": task["task_id"], "lease": task["lease"], "state": "lost", "reason": reason})
+
     def _free_gpus(self, count: int) -> list[int]:
         taken = {gpu for run in self.active.values() for gpu in run.gpus}
         return [gpu for gpu in range(self._gpus) if gpu not in taken][:count]

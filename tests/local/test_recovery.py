@@ -135,12 +135,13 @@ def test_a_worker_that_is_told_to_stop_hands_its_jobs_back(own: Own) -> None:
 def test_a_worker_that_may_finish_does(own: Own) -> None:
     cluster, api = own(0)
     cluster.start_worker("node1", 4, "--finish")
-    job = api.submit("sleep 1; echo done")
+    job = api.submit("sleep 3; echo done")
     until(lambda: supervisors(cluster))
     worker = cluster.workers["node1"]
     worker.end()
+    until(lambda: "leaving: waiting for 1 jobs" in worker.log.read_text(), 20)
     other = api.submit("sleep 60")
-    assert worker.wait(15)
+    assert worker.wait(30)
     assert api.job(job)["status"] == "DONE"
     assert api.job(other)["status"] == "PEND"
 
