@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from console.agent import Agent
 from console.chat.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """A wish to hear when a job has started or ended, without asking again and again."""
+
+    cluster: str
+    id: str
+    until: Literal["started", "finished"] = "finished"
 
 
 @dataclass(slots=True)
@@ -20,6 +30,9 @@ class Turn:
         messages: the transcript in the shape of the Messages API ({role, content}); the planner appends the
             assistant's messages and the results of tools, never half a message.
         system: what the session knows beside the transcript (scope, watches, what was compacted away).
+        spoken: set when the person says something new while the turn goes on; a wait for the inbox then ends.
+        writes: the writes that were called in this turn and what came of them; `Calls` keeps it.
+        follow: takes the wish to hear of a job; None where nobody keeps watches.
     """
 
     id: str
@@ -27,6 +40,9 @@ class Turn:
     agent: Agent
     messages: list[dict[str, Any]] = field(default_factory=list)
     system: str = ""
+    spoken: asyncio.Event = field(default_factory=asyncio.Event)
+    writes: dict[str, Literal["made", "failed", "failed twice"]] = field(default_factory=dict)
+    follow: Callable[[Follow], None] | None = None
 
 
 class Planner(Protocol):
@@ -37,7 +53,7 @@ class Planner(Protocol):
         """For the title of the chat: ``offline``, or the name of the model."""
         ...
 
-    def answer(self, turn: Turn) -> AsyncIterator[Event]:
+    def answer(self, turn: Turn) -> AsyncGenerator[Event, None]:
         """Carry the turn out; `Ended` is the last event. Expected failures are `Failure` events, never raised."""
         ...
 
