@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 import platformdirs
 from pydantic import Field, ValidationError, field_validator
 
+from console.chat.settings import ChatSettings, join_chat
 from console.config_problems import ConfigError, Problem, problems_of, suggestion
 from console.profiles import AgentLimits, AnyProfile, Profile, Scope, Section
 
@@ -36,6 +37,7 @@ class Config(Section):
         max_targets: the most objects that one action may be aimed at.
         audit_anchor: ``syslog`` also sends the head of the audit log there after each line.
         agents: the scope that agents begin with.
+        chat: the model that answers in the chat, if any.
         fps: the most times a second that the screen is painted.
         keys: id of a command -> its key or keys.
         themes: name -> colours of a theme of one's own, on top of the one it is `based_on`.
@@ -52,6 +54,7 @@ class Config(Section):
     calls_per_minute: float | None = Field(None, gt=0, le=6000)
     audit_anchor: Literal["none", "syslog"] = "none"
     agents: AgentLimits = AgentLimits()
+    chat: ChatSettings = ChatSettings()
     theme: str | None = None
     fps: int = Field(15, ge=1, le=60)
     mouse: bool = True
@@ -177,6 +180,7 @@ def _join(site: Config, person: Config) -> Config:
                 queues=_common(site.agents.queues, person.agents.queues),
                 clusters=_common(site.agents.clusters, person.agents.clusters),
             ),
+            "chat": join_chat(site.chat, person.chat),
             "keys": {**site.keys, **person.keys},
             "themes": {**site.themes, **person.themes},
             "filters": {**site.filters, **person.filters},

@@ -26,7 +26,9 @@ pytest_plugins = ("tests.audit_proof",)
 RUN_MARK = "PILOTHOUSE_TEST_RUN"
 _HOME = Path(tempfile.mkdtemp(prefix="pilothouse-tests-"))
 _FOREIGN = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "TMUX", "PYTHONPATH")
-_FOREIGN_PREFIXES = ("TEXTUAL", "PILOTHOUSE", "SQUEUE_", "SBATCH_", "SLURM_", "SINFO_", "LSB_", "LSF_", "DCTS_")
+_FOREIGN_PREFIXES = (
+    "TEXTUAL", "PILOTHOUSE", "SQUEUE_", "SBATCH_", "SLURM_", "SINFO_", "LSB_", "LSF_", "DCTS_", "ANTHROPIC_",
+)  # fmt: skip
 
 
 def _fixed_environment() -> dict[str, str]:
