@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ import httpx
 
 from adapters import outgoing
 from adapters.base import Invalid, ProtocolError, Unavailable, UnknownOutcome, Unreachable
+from adapters.loopback import is_loopback
 from adapters.native.answers import Answer, unwrap
 from adapters.native.token import TokenSource
 from adapters.plan import HttpRequest
@@ -35,15 +35,6 @@ class Timeouts:
     connect: float = 5.0
     read: float = 20.0
     write: float = 15.0
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def check_url(url: str, *, allow_insecure: bool = False) -> httpx.URL:

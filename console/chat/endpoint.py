@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from adapters.base import AdapterError
+from adapters.loopback import is_loopback
 from adapters.native.token import TokenSource, checked, file_token, fixed_token
 from adapters.text import clean
 from console.chat.settings import ChatSettings, checked_address
@@ -97,8 +98,6 @@ class Endpoint:
 
     def _check_address(self) -> bool:
         """Whether it is plain HTTP. Raises NoConnection where that is not allowed."""
-        from adapters.native.transport import is_loopback
-
         parts = urlsplit(self.base_url)
         plain = parts.scheme == "http"
         if plain and not self.settings.allow_plain_http and not is_loopback(parts.hostname or ""):
@@ -129,7 +128,7 @@ def endpoint_for(config: Config, environ: Mapping[str, str], model: str | None =
             return Endpoint(
                 base_url, model, chat, partial(checked, given, f"the variable {name}"), f"the variable {name}"
             )
-    return Endpoint(base_url, model, chat) if _on_this_machine(base_url) else None
+    return Endpoint(base_url, model, chat) if is_loopback(urlsplit(base_url).hostname or "") else None
 
 
 def _address(url: str) -> str:
@@ -137,8 +136,3 @@ def _address(url: str) -> str:
         return checked_address(url)
     except ValueError as error:
         raise Trouble(f"ANTHROPIC_BASE_URL: {error}.") from None
-
-
-def _on_this_machine(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
