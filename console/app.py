@@ -16,16 +16,22 @@ from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.filter import Monochrome, NoColor
 
+from console.audit import state_folder
 from console.config_problems import ConfigError, Problem
 from console.driver import ConsoleDriver
+from console.gate import ruled_out
+from console.hooks import HookRunner
 from console.keymap import KeymapError, rebound
 from console.link import Link
+from console.profiles import Hooks
+from console.remembered import Remembered
 from console.screens.main import MainScreen
 from console.themes import DEFAULTS, THEMES, ThemeError, default_theme, made
 from widgets.columns import Role
 
 if TYPE_CHECKING:
     from adapters.intents import Intent
+    from adapters.model import Job
     from console.commands import Command
     from console.config import Config
     from console.engine import Engine
@@ -42,11 +48,16 @@ class ConsoleApp(App[int]):
     TITLE = "Pilothouse"
     ENABLE_COMMAND_PALETTE = False
     ALLOW_SELECT = False
+    main: MainScreen
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "leave", "Quit", show=False)]
 
-    def __init__(self, engine: Engine, driver_class: type[Driver] | None = None) -> None:
+    def __init__(
+        self, engine: Engine, driver_class: type[Driver] | None = None, remembered: Remembered | None = None
+    ) -> None:
         super().__init__(driver_class=driver_class)
         self.engine = engine
+        self.remembered = remembered or Remembered()
+        self.hooks = HookRunner(Hooks() if engine.config.forbid_hooks else engine.config.hooks, self._hook_said)
         self.link = Link()
         self.commands = {command.id: command for command in rebound(engine.config.keys)}
         self.set_keymap({id: ",".join(self.commands[id].keys) for id in engine.config.keys})
@@ -54,10 +65,10 @@ class ConsoleApp(App[int]):
         self._writing = False
         for theme in (*THEMES, *(made(name, colours) for name, colours in engine.config.themes.items())):
             self.register_theme(theme)
-        configured = engine.config.theme
+        wanted = self._chosen_theme() or engine.config.theme
         truecolor = os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
         fallback = default_theme(no_color=self.no_color, truecolor=truecolor)
-        self.theme = configured if configured in self.available_themes else fallback
+        self.theme = wanted if wanted in self.available_themes else fallback
         if self.no_color:  # Textual chose grey before it knew our theme; of the terminal's own colours that makes black
             self._filters = [NoColor() if isinstance(filter, Monochrome) else filter for filter in self._filters]
 
@@ -67,10 +78,17 @@ class ConsoleApp(App[int]):
         ours = [theme.name for theme in THEMES] + list(self.engine.config.themes)
         return ours + sorted(name for name in self.available_themes if name not in ours and not name.startswith("ansi"))
 
+    def _chosen_theme(self) -> str | None:
+        """The theme that was chosen in an earlier run, unless the site's is to hold."""
+        config = self.engine.config
+        return None if config.theme_fixed else self.remembered.theme(config.theme)
+
     def choose_theme(self, name: str) -> None:
-        """Change the colours, for as long as the console runs."""
+        """Change the colours, and remember them; where the site's are to hold, for as long as the console runs."""
         if name in self.available_themes:
             self.theme = name
+            if not self.engine.config.theme_fixed:
+                self.remembered.choose_theme(name, self.engine.config.theme)
 
     def bound(self, command: Command) -> Command:
         """The command with the keys it has here."""
@@ -86,13 +104,20 @@ class ConsoleApp(App[int]):
     # -- from start to end ------------------------------------------------------------------------------------------
 
     async def on_mount(self) -> None:
-        self.push_screen(MainScreen(self))
+        self.main = MainScreen(self)
+        self.push_screen(self.main)
         self.call_after_refresh(self._start)
         for number in (signal.SIGHUP, signal.SIGTERM):
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread: tests
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
         if isinstance(self._driver, ConsoleDriver):
             self.set_interval(TTY_CHECK, self._check_terminal)
+
+    async def on_unmount(self) -> None:
+        await self.hooks.stop()
+
+    def _hook_said(self, text: str) -> None:
+        self.main.notice(text, "warn")
 
     async def _start(self) -> None:
         """Start the engine once the empty screen is painted; learn what each cluster can do as it answers."""
@@ -152,6 +177,24 @@ class ConsoleApp(App[int]):
             return None
         return known.capabilities.why_not(verb)
 
+    def off(self, cluster: str, verb: str) -> str | None:
+        """Why a verb is shown as off: the cluster cannot do it, or settings or role rule it out."""
+        known = self.engine.clusters.get(cluster)
+        if known is None:
+            return None
+        return self.why_not(cluster, verb) or ruled_out(self.engine.config, known.profile, known.identity, verb)
+
+    def hidden(self, command: Command) -> bool:
+        """Whether the configuration leaves it out of everything that is shown."""
+        return command.verb is not None and command.verb in self.engine.config.hidden_actions
+
+    def is_mine(self, job: Job) -> bool:
+        """Whether the job is the person's own, as far as that is known."""
+        cluster = self.engine.clusters.get(job.cluster)
+        if cluster is None or job.owner is None:
+            return False
+        return job.owner == (cluster.profile.owner or (cluster.identity.name if cluster.identity else None))
+
     def write(self, intent: Intent, say: Say, sent: Callable[[Operation], None] | None = None) -> None:
         """Have the gate plan an intent and ask. One question at a time: a key held down opens no second one."""
         from console.screens.confirm import ConfirmScreen
@@ -192,11 +235,12 @@ def run_app(config: Config, *, cluster: str | None = None, record: Path | None =
     engine = Engine(config, read_through=through)
 
     async def main() -> int:
-        app = ConsoleApp(engine, ConsoleDriver)
+        app = ConsoleApp(engine, ConsoleDriver, Remembered(state_folder()))
         try:
             left_with = await app.run_async(mouse=config.mouse)
             return left_with if left_with is not None else (app.return_code or 0)  # 1 after a crash
         finally:
+            await app.hooks.stop()
             await engine.stop()
 
     return asyncio.run(main())

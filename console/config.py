@@ -17,9 +17,10 @@ from typing import Any, Literal, TypeVar
 import platformdirs
 from pydantic import Field, ValidationError, field_validator
 
+from adapters.intents import INTENTS
 from console.chat.settings import ChatSettings, join_chat
 from console.config_problems import ConfigError, Problem, problems_of, suggestion
-from console.profiles import AgentLimits, AnyProfile, Profile, Scope, Section
+from console.profiles import AgentLimits, AnyProfile, Hooks, Notices, Profile, Scope, Section, Words
 
 __all__ = ["SITE_FILE", "Config", "ConfigError", "Problem", "load", "trusted_text", "user_file"]
 
@@ -34,6 +35,8 @@ class Config(Section):
     Args:
         read_only: no write at all, whoever asks.
         forbid_unattended: `--yes` is refused: a person must have seen each plan.
+        hidden_actions: verbs of intents that are neither offered nor sent, whoever asks.
+        forbid_hooks: no command of a person's own is run.
         max_targets: the most objects that one action may be aimed at.
         audit_anchor: ``syslog`` also sends the head of the audit log there after each line.
         agents: the scope that agents begin with.
@@ -43,12 +46,15 @@ class Config(Section):
         themes: name -> colours of a theme of one's own, on top of the one it is `based_on`.
         filters: name of a saved filter -> its text; the palette offers them.
         columns: pane (``jobs``, ``queues``, ``nodes``) -> ids of its columns, in their order.
+        theme_fixed: the theme is the site's, and what is chosen in the console is not remembered.
     """
 
     version: Literal[1]
     default_cluster: str | None = None
     read_only: bool = False
     forbid_unattended: bool = False
+    hidden_actions: Words = ()
+    forbid_hooks: bool = False
     max_targets: int = Field(1000, ge=1, le=100_000)
     poll_floor: float | None = Field(None, ge=0.1, le=86400)
     calls_per_minute: float | None = Field(None, gt=0, le=6000)
@@ -62,13 +68,24 @@ class Config(Section):
     themes: dict[str, dict[str, str]] = Field(default_factory=dict)
     filters: dict[str, str] = Field(default_factory=dict)
     columns: dict[Literal["jobs", "queues", "nodes"], list[str]] = Field(default_factory=dict)
+    hooks: Hooks = Hooks()
+    notices: Notices = Notices()
     clusters: dict[str, AnyProfile] = Field(default_factory=dict)
+    theme_fixed: bool = Field(False, exclude=True)
     sources: tuple[Path, ...] = Field(default=(), exclude=True)
 
-    @field_validator("sources", mode="before")
+    @field_validator("sources", "theme_fixed", mode="before")
     @classmethod
     def _not_in_a_file(cls, value: Any) -> Any:
         raise ValueError("unknown key")
+
+    @field_validator("hidden_actions")
+    @classmethod
+    def _verbs(cls, verbs: tuple[str, ...]) -> tuple[str, ...]:
+        for verb in verbs:
+            if verb not in INTENTS:
+                raise ValueError(f"{verb!r} is no action; {suggestion(verb, INTENTS)}")
+        return verbs
 
     @field_validator("clusters")
     @classmethod
@@ -96,6 +113,8 @@ def load(path: Path | str | None = None, *, site: Path = SITE_FILE, read_only: b
     """
     person = _read(Path(path).expanduser()) if path is not None else _read_if_there(user_file())
     by_site = _read_if_there(site)
+    if by_site is not None:
+        by_site = by_site.model_copy(update={"theme_fixed": by_site.theme is not None})
     config = (
         _join(by_site, person) if by_site and person else person or by_site or Config.model_validate({"version": 1})
     )
@@ -171,6 +190,11 @@ def _join(site: Config, person: Config) -> Config:
         update={
             "read_only": site.read_only or person.read_only,
             "forbid_unattended": site.forbid_unattended or person.forbid_unattended,
+            "hidden_actions": tuple(dict.fromkeys((*site.hidden_actions, *person.hidden_actions))),
+            "forbid_hooks": site.forbid_hooks or person.forbid_hooks,
+            "hooks": _over(site.hooks, person.hooks),
+            "notices": _over(site.notices, person.notices),
+            "theme_fixed": site.theme is not None and person.theme is None,
             "max_targets": min(site.max_targets, person.max_targets),
             "poll_floor": _most(site.poll_floor, person.poll_floor),
             "calls_per_minute": _least(site.calls_per_minute, person.calls_per_minute),

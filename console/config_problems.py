@@ -14,7 +14,9 @@ from pydantic_core import ErrorDetails
 
 from adapters.base import AdapterError
 from adapters.text import clean
-from console.profiles import PROFILES, Scope
+from console.profiles import PROFILES, AgentLimits, Hooks, Notices, Scope, Section
+
+_TABLES: Mapping[str, type[Section]] = {"agents": AgentLimits, "hooks": Hooks, "notices": Notices}
 
 _EXPECTED = {
     "bool_type": "true or false",
@@ -137,10 +139,12 @@ def _message(item: ErrorDetails, path: Sequence[str | int], data: Mapping[str, A
 
 def _known(path: Sequence[str | int], data: Mapping[str, Any], model: type[BaseModel]) -> Iterable[str]:
     if not path:
-        return set(model.model_fields) - {"sources"}
+        return set(model.model_fields) - {"sources", "theme_fixed"}
     if len(path) == 2 and path[0] == "clusters":
         kind = data["clusters"][path[1]].get("type")
         return PROFILES[kind].model_fields if kind in PROFILES else ("type",)
+    if len(path) == 1 and path[0] in _TABLES:
+        return _TABLES[str(path[0])].model_fields
     if path[-1] == "scope":
         return Scope.model_fields
     return ()

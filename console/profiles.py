@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
+from adapters.model import JOB_STATUSES
+
 
 def _to_path(value: Any, info: ValidationInfo) -> Any:
     """`~` is the home folder; a relative path starts at the folder of the file that names it."""
@@ -49,6 +51,47 @@ class AgentLimits(Section):
     owners: Literal["mine", "all"] | None = None
     queues: Words | None = None
     clusters: Words | None = None
+
+
+class Hooks(Section):
+    """A person's own command for state changes of jobs that are watched, or their own.
+
+    Args:
+        on_change: the command as a list of words, first the program; no shell reads it.
+        jobs: for which jobs: ``watched``, ``own``, or ``both``.
+        states: only for jobs that come into one of these states; without any, for every change.
+        timeout: seconds after which it is ended.
+    """
+
+    on_change: Words = ()
+    jobs: Literal["watched", "own", "both"] = "both"
+    states: Words = ()
+    timeout: float = Field(default=10.0, gt=0, le=300)
+
+    @field_validator("on_change")
+    @classmethod
+    def _no_empty_word(cls, words: tuple[str, ...]) -> tuple[str, ...]:
+        if words and (not words[0].strip() or any("\0" in word for word in words)):
+            raise ValueError('a program and its arguments are expected, such as ["notify-send", "Pilothouse"]')
+        return words
+
+    @field_validator("states")
+    @classmethod
+    def _are_states(cls, states: tuple[str, ...]) -> tuple[str, ...]:
+        for state in states:
+            if state not in JOB_STATUSES:
+                raise ValueError(f"{state!r} is no state of a job; there are {', '.join(JOB_STATUSES)}")
+        return states
+
+
+class Notices(Section):
+    """What is said of one's own jobs without being asked to watch them, and whether the bell rings.
+
+    `own_jobs` is ``none``, ``failed``, ``ended`` or ``all``: which of their changes are said.
+    """
+
+    own_jobs: Literal["none", "failed", "ended", "all"] = "failed"
+    bell: bool = True
 
 
 class Profile(Section):

@@ -40,7 +40,7 @@ SIGNS: tuple[Sign, ...] = _signs(
     (r": command not found$|: not found$|exec: .*executable file not found in \$PATH|execve\(\): .*No such file or directory", "command_not_found", False),
     (r"ModuleNotFoundError: |ImportError: |error while loading shared libraries: |cannot open shared object file|GLIBC\w*_[\d.]+' not found|Unable to locate a modulefile|The following module\(s\) are unknown", "missing_library", False),
     (r"cannot execute binary file|Exec format error|bad interpreter", "not_executable", False),
-    (r"No such file or directory|FileNotFoundError|cannot open file|does not exist$", "missing_file", False),
+    (r"[Nn]o such file(?: or directory)?\b|FileNotFoundError|cannot open file|does not exist$", "missing_file", False),
     (r"[Pp]ermission denied|PermissionError|Operation not permitted", "permission_denied", False),
     # the program's own end
     (r"Illegal instruction|SIGILL", "illegal_instruction", False),

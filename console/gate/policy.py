@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from adapters.base import Capabilities, Identity
-from adapters.intents import Intent, Plan, SubmitJob, Target
+from adapters.intents import INTENTS, Intent, Plan, SubmitJob, Target
 from adapters.model import Job
 from adapters.text import clean
 from console.audit.redact import holds_secret
@@ -106,6 +106,9 @@ def role(circumstances: Circumstances, intent: Intent, plan: Plan | None) -> Ref
 
 def scope(circumstances: Circumstances, intent: Intent, plan: Plan | None) -> Refused | None:
     """What the configuration leaves out for this cluster, and for agents what their scope leaves out."""
+    if intent.verb in circumstances.config.hidden_actions:
+        told = f"{intent.title} … is switched off here."
+        return Refused("scope", told, "hidden_actions of the configuration names it.")
     limits = circumstances.profile.scope
     hint = "The scope of this cluster is set in the configuration."
     if limits.actions is not None and intent.verb not in limits.actions:
@@ -132,6 +135,23 @@ def read_only(circumstances: Circumstances, intent: Intent, plan: Plan | None) -
 
 
 RULES: tuple[Rule, ...] = (hard_refusal, capability, role, scope, read_only)
+
+
+def ruled_out(config: Config, profile: Profile, identity: Identity | None, verb: str) -> str | None:
+    """Why no intent of that verb would get past the settings or the person's role; None where one may. For showing
+    what is off: what is asked for all the same is refused, and recorded, by the rules above."""
+    kind = INTENTS[verb]
+    if config.read_only or profile.read_only:
+        return "Read-only: nothing is changed."
+    if verb in config.hidden_actions:
+        return "It is switched off here."
+    if profile.scope.actions is not None and verb not in profile.scope.actions:
+        return "It is outside what may be done on this cluster."
+    if identity is not None and identity.role == "mcp_readonly":
+        return "This key may only read."
+    if identity is not None and kind.operator and identity.operator is False:
+        return "It needs an operator's rights."
+    return None
 
 
 def check_approval(circumstances: Circumstances, intent: Intent, confirm: Confirm, approval: Approval) -> None:

@@ -50,7 +50,8 @@ class CommandScreen:
 
     def hints(self) -> list[tuple[str, str, str, str]]:
         """For the line of keys: id, key, words, look."""
-        shown = [self.bound(c) for c in hints(c for c in commands_in(*self.contexts))]
+        host = cast("Any", self).app
+        shown = [self.bound(c) for c in hints(c for c in commands_in(*self.contexts) if not host.hidden(c))]
         return [(c.id, c.shown.split(", ")[0], c.title, self.look(c)) for c in shown if c.keys]
 
     def bound(self, command: Command) -> Command:

@@ -24,6 +24,7 @@ from console.screens.board import Board
 from console.screens.facts import status_of
 from console.screens.mark_keys import MarkKeys
 from console.screens.menu_keys import MenuKeys
+from console.screens.notice_keys import NoticeKeys
 from console.screens.open_keys import OpenKeys
 from console.screens.overview import Overview
 from console.screens.pane_keys import PaneKeys, Place
@@ -54,7 +55,7 @@ SORTS: dict[str, tuple[Sort, ...]] = {
 }  # fmt: skip
 
 
-class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, WriteKeys, CommandScreen, Screen[None]):
+class MainScreen(NoticeKeys, PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, WriteKeys, CommandScreen, Screen[None]):
     """Jobs, queues and nodes of every cluster."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("main", "jobs", "queues", "nodes")
@@ -84,7 +85,7 @@ class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, WriteKeys, C
         self._painted = -1
         self._trail: list[Place] = []
         self._overview = Overview(self._store, clusters)
-        self._watched = Watched(self._store)
+        self._watched = Watched(self._store, host.engine.config.notices, host.is_mine)
         self._waking: asyncio.TimerHandle | None = None
 
     def _aside(self, work: Coroutine[Any, Any, None], group: str) -> None:
@@ -133,7 +134,7 @@ class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, WriteKeys, C
         return self.board.pane.table.cursor
 
     def look(self, command: Command) -> str:
-        if command.verb and (target := self.target) and self._host.why_not(target.cluster, command.verb):
+        if command.verb and (target := self.target) and self._host.off(target.cluster, command.verb):
             return "off"
         return super().look(command)
 
@@ -155,7 +156,7 @@ class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, WriteKeys, C
         now = self._store.now().replace(microsecond=0)
         fresh = self._store.revision != self._painted or now != self._moment.now
         clock = time.monotonic()
-        self._tell_news()
+        self.tell_news()
         if not self.is_active or not fresh or not self._host.link.due(clock, GAP):
             return
         self._painted = self._store.revision
@@ -169,13 +170,6 @@ class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, WriteKeys, C
         if not self.has_class("-narrow"):
             self.query_one(OverviewBar).show(self._overview.lines(now))
         self.show_status()
-
-    def _tell_news(self) -> None:
-        """Say what became of watched jobs, and ring: also under a dialog, where only the line waits."""
-        if news := self._watched.news():
-            more = f" (and {len(news) - 1} more)" if len(news) > 1 else ""
-            self._said = (news[-1].text + more, "bad" if any(n.failed for n in news) else "info")
-            self.app.bell()
 
     @property
     def up_to_date(self) -> bool:
@@ -255,12 +249,6 @@ class MainScreen(PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, WriteKeys, C
             self.say("")
         elif not self.clear_marks() and not self.go_back() and self.board.filter:
             self.set_filter("")
-
-    def do_watch(self) -> None:
-        """Watch the marked jobs, or this one; again, and they are not watched any more."""
-        watched = self._watched.toggle(self.targets)
-        self.say(f"{len(self._watched.refs)} jobs watched: their changes are said here with a bell." if watched
-                 else f"{len(self._watched.refs)} jobs watched.", "info")  # fmt: skip
 
     def do_quit(self) -> None:
         self._host.leave(self.say)

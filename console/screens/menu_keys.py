@@ -53,7 +53,7 @@ class MenuKeys:
 
     def _choice(self, command: Command) -> Choice:
         targets = self.targets
-        off = self._host.why_not(targets[0].cluster, command.verb) if command.verb and targets else None
+        off = self._host.off(targets[0].cluster, command.verb) if command.verb and targets else None
         key = self._host.bound(command).shown.split(", ")[0]
         return Choice(command.id, command.title, key, command.help, off or "", command.writes)
 

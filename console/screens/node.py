@@ -91,7 +91,7 @@ class NodeScreen(WriteKeys, CommandScreen, ModalScreen[None]):
             self.panel.say(*said_of(self._operation, self.node))
 
     def _show_abilities(self) -> None:
-        abilities = {verb: self._host.why_not(self._ref.cluster, verb) for verb in VERBS}
+        abilities = {verb: self._host.off(self._ref.cluster, verb) for verb in VERBS}
         if abilities != self._abilities:
             self._abilities = abilities
             self.panel.show_abilities(abilities)

@@ -12,7 +12,7 @@ import pytest
 
 from console.config import Config, ConfigError, load, user_file
 from console.config_problems import line_of
-from console.profiles import PROFILES, NativeProfile, ReplayProfile, Scope
+from console.profiles import PROFILES, AgentLimits, Hooks, NativeProfile, Notices, ReplayProfile, Scope
 
 GOOD = """\
 version = 1
@@ -291,7 +291,33 @@ def test_loading_needs_neither_textual_nor_an_http_client(tmp_path: Path) -> Non
 
 def test_the_page_on_configuration_names_every_key() -> None:
     page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
-    sections = [Config, Scope, *PROFILES.values()]
-    keys = {name for section in sections for name in section.model_fields} - {"sources"}
+    sections = [Config, Scope, AgentLimits, Hooks, Notices, *PROFILES.values()]
+    keys = {name for section in sections for name in section.model_fields} - {"sources", "theme_fixed"}
     documented = set(re.findall(r"`([a-z_]+)(?: = [^`]*)?`", page))
     assert keys - documented == set()
+
+
+def test_hooks_notices_and_hidden_actions(tmp_path: Path) -> None:
+    mine = 'version = 1\nhidden_actions = ["cancel"]\n[hooks]\non_change = ["say", "it"]\nstates = ["failed"]\n'
+    config = read(tmp_path, mine, 'version = 1\nhidden_actions = ["drain"]\n[hooks]\ntimeout = 3.5\n')
+    assert config.hidden_actions == ("drain", "cancel")
+    assert config.hooks.on_change == ("say", "it") and config.hooks.states == ("failed",)
+    assert config.hooks.timeout == 3.5 and config.hooks.jobs == "both"
+    assert config.notices.own_jobs == "failed" and config.notices.bell and not config.forbid_hooks
+    assert read(tmp_path, mine, "version = 1\nforbid_hooks = true\n").forbid_hooks
+
+
+def test_mistakes_in_them_are_told(tmp_path: Path) -> None:
+    wrong = 'version = 1\nhidden_actions = ["cancle"]\n[hooks]\non_chang = ["x"]\nstates = ["dead"]\n'
+    lines = told(tmp_path, wrong)
+    assert lines[0].endswith("hidden_actions: 'cancle' is no action; did you mean cancel?")
+    assert lines[1] == "config.toml, line 4: hooks.on_chang: unknown key; did you mean on_change?"
+    assert "'dead' is no state of a job" in lines[2]
+
+
+def test_the_theme_of_the_site_is_fixed_unless_the_person_has_one(tmp_path: Path) -> None:
+    site = 'version = 1\ntheme = "pilothouse-paper"\n'
+    assert read(tmp_path, "version = 1\n", site).theme_fixed
+    mine = read(tmp_path, 'version = 1\ntheme = "pilothouse-dusk"\n', site)
+    assert mine.theme == "pilothouse-dusk" and not mine.theme_fixed
+    assert told(tmp_path, "version = 1\ntheme_fixed = true\n") == ["config.toml, line 2: theme_fixed: unknown key"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adapters.model import Delta, Job
 from console.notices import Watched
+from console.profiles import Notices
 from console.store import Store
 
 
@@ -42,3 +43,33 @@ def test_a_job_that_goes_is_told_and_watching_can_end() -> None:
     watched.toggle([job.ref])
     store.apply("a", Delta(removals=(job.ref,)))
     assert [n.text for n in watched.news()] == ["Job 7 was running and is gone."]
+
+
+def test_own_jobs_are_told_as_the_settings_say_and_a_new_one_is_no_news() -> None:
+    store = Store()
+    mine = Job("7", "train", "running", owner="me", cluster="a")
+    theirs = Job("8", "x", "running", owner="you", cluster="a")
+    for setting, said in (("none", []), ("failed", ["7"]), ("ended", ["7", "9"]), ("all", ["7", "9", "10"])):
+        watched = Watched(store, Notices.model_validate({"own_jobs": setting}), lambda job: job.owner == "me")
+        for job in (mine, theirs, mine._replace(id="9"), mine._replace(id="10", status="pending")):
+            _put(store, job)
+        watched.news()
+        _put(store, mine._replace(status="failed"))
+        _put(store, theirs._replace(status="failed"))
+        _put(store, mine._replace(id="9", status="succeeded"))
+        _put(store, mine._replace(id="10", status="running"))
+        news = watched.news()
+        assert {n.ref.id for n in news} == {"7", "9", "10"}, "a hook hears of all of them"
+        assert sorted((n.ref.id for n in news if n.said), key=int) == said
+        assert not any(n.watched for n in news)
+        assert {n.change.before for n in news if n.change} == {"running", "pending"}
+
+
+def test_an_own_job_that_is_watched_is_told_once() -> None:
+    store = Store()
+    mine = Job("7", "train", "running", owner="me", cluster="a")
+    _put(store, mine)
+    watched = Watched(store, Notices(own_jobs="all"), lambda job: True)
+    watched.toggle([mine.ref])
+    _put(store, mine._replace(status="failed"))
+    assert [n.watched for n in watched.news()] == [True]

@@ -22,7 +22,7 @@ from adapters.intents import (
 from adapters.model import Job, JobSpec, Ref
 from console.audit import AuditLog
 from console.engine import Engine
-from console.gate import Approval, Confirm, Refused
+from console.gate import Approval, Confirm, Refused, ruled_out
 from tests.console.conftest import config
 from tests.doubles.memory_backend import MemoryBackend
 
@@ -229,3 +229,28 @@ async def test_an_agent_needs_a_person(engine: Engine, backend: MemoryBackend, h
     with pytest.raises(Refused) as refused:
         await engine.gate.execute(prepared, Approval(how))
     assert refused.value.rule == how and backend.sent == []
+
+
+async def test_what_is_switched_off(backend: MemoryBackend, audit: AuditLog) -> None:
+    """By the site, say: neither a person nor an agent gets it through."""
+    for intent in (cancel("1"), cancel("1", origin="chat")):
+        found = await refusal(
+            backend, AuditLog(audit.paths.folder / intent.origin), intent, {"hidden_actions": ["cancel"]}
+        )
+        assert (found.rule, found.hint) == ("scope", "hidden_actions of the configuration names it.")
+
+
+@pytest.mark.parametrize(
+    ("settings", "identity", "why"),
+    [
+        ({}, Identity("alice", "user", False), "It needs an operator's rights."),
+        ({}, Identity("alice", "mcp_readonly", None), "This key may only read."),
+        ({"hidden_actions": ["drain"]}, Identity("alice", "admin", True), "It is switched off here."),
+        ({"read_only": True}, Identity("alice", "admin", True), "Read-only: nothing is changed."),
+        ({}, Identity("alice", "admin", True), None),
+        ({}, None, None),
+    ],
+)
+def test_what_settings_and_role_rule_out(settings: dict[str, Any], identity: Identity | None, why: str | None) -> None:
+    made = config(**settings)
+    assert ruled_out(made, made.clusters["demo"], identity, "drain") == why
