@@ -26,6 +26,10 @@ class Cursor:
         self._start()
         return changes
 
+    def __len__(self) -> int:
+        """How many rows a take would tell of."""
+        return len(self._dirty) + len(self._gone)
+
     @property
     def pending(self) -> bool:
         return bool(self._dirty) or self._membership

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from adapters.model import ROW_TYPES, Kind, Row
 from console.filter_values import FilterError, comparison, is_timed
@@ -41,6 +42,11 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "exit": "exit_code", "partition": "queue",
     }
 )  # fmt: skip
+# Texts of which few different ones are in a list, and how many answers are remembered at most.
+_REPEATED = frozenset(
+    {"cluster", "name", "owner", "queue", "status", "raw_status", "reason", "node_names", "features", "users"}
+)
+_REMEMBERED = 20_000
 _TERM = re.compile(r'[!-]?(?:[\w.]+(?::|=|!=))?(?:"[^"]*"?|/(?:\\.|[^/\\])+/i?(?=\s|$))|\S+')
 _FIELD = re.compile(r"^([A-Za-z_][\w.]*)(>=|<=|!=|:|=|>|<)(.*)$", re.DOTALL)
 
@@ -52,6 +58,9 @@ def compile_filter(kind: Kind, text: str) -> Matches | None:
         return None
     if len(tests) == 1:
         return tests[0]
+    if len(tests) == 2:
+        first, second = tests
+        return lambda row: first(row) and second(row)
     return lambda row: all(test(row) for test in tests)
 
 
@@ -118,15 +127,33 @@ def _expression(word: str) -> re.Pattern[str] | None:
 
 
 def _in_fields(fields: tuple[str, ...], matches: Callable[[str], bool]) -> Matches:
+    """Whether any of the fields holds what is looked for. The same names, owners and queues come again and again:
+    what was found out about one is remembered, which makes 100,000 rows several times quicker."""
+    repeated = tuple(field for field in fields if field in _REPEATED)
+    others = tuple(field for field in fields if field not in _REPEATED)
+    values_of = attrgetter("cluster", *repeated) if repeated else None  # two names at least: it then gives a tuple
+    known: dict[Any, bool] = {None: False}
+
+    def holds(value: Any) -> bool:
+        if isinstance(value, tuple):
+            return any(matches(str(part)) for part in value)
+        return matches(value if isinstance(value, str) else str(value))
+
+    def found_out(value: Any) -> bool:
+        found = holds(value)
+        if len(known) < _REMEMBERED:
+            known[value] = found
+        return found
+
     def test(row: Row) -> bool:
-        for field in fields:
-            found = row.extensions.get(field[4:]) if field[:4] == "ext." else getattr(row, field)
-            if found is None:
-                continue
-            if isinstance(found, tuple):
-                if any(matches(str(part)) for part in found):
+        if values_of is not None:
+            for value in values_of(row)[1:]:
+                found = known.get(value)
+                if found or (found is None and found_out(value)):
                     return True
-            elif matches(found if isinstance(found, str) else str(found)):
+        for field in others:
+            value = row.extensions.get(field[4:]) if field[:4] == "ext." else getattr(row, field)
+            if value is not None and holds(value):
                 return True
         return False
 

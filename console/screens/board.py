@@ -9,12 +9,13 @@ from adapters.model import Ref
 from console.filters import timed
 from console.screens.facts import feed_facts
 from console.store import Store
-from console.view import Sort, View
+from console.view import MANY, Sort, View
 from widgets.columns import Moment
 from widgets.facts import PaneFacts
 from widgets.pane import Pane
 
 Run = Callable[[Coroutine[Any, Any, None], str], Any]
+ASIDE = 3000  # rows above which filter and sort are worked out aside
 BIG = 20_000  # rows above which the order is renewed at most once a second
 
 
@@ -70,7 +71,7 @@ class Board:
         """Everything anew: another filter or sort. Many rows are sorted aside, so that no key waits for them."""
         self._moment = moment
         self._aside += 1
-        if self._store.count(self.pane.kind) > BIG:
+        if self._store.count(self.pane.kind) > ASIDE:
             self._run(self._rebuild_aside(self._aside, paused), f"board {self.pane.id}")
             return
         self._settled = self._aside
@@ -115,6 +116,9 @@ class Board:
             if fresh:
                 self.pane.update_rows((), self.facts(False), moment)
             return
+        if len(self._cursor) > MANY and self._store.count(self.pane.kind) > ASIDE:  # while a big list is being loaded
+            self.rebuild(moment)
+            return
         changes = self._cursor.take()
         self._stale_order |= self.view.update(self._store, changes)
         wait = 1.0 if self.view.total > BIG else 0.0
@@ -132,7 +136,7 @@ class Board:
     def show_clusters(self, clusters: Sequence[str], moment: Moment) -> None:
         """Show the rows of these clusters and no others."""
         self._clusters = tuple(clusters)
-        self.view.clusters = list(clusters)
+        self.view.set_clusters(clusters)
         self.rebuild(moment)
 
     def set_filter(self, text: str, moment: Moment) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
@@ -157,6 +158,47 @@ def test_following_changes_gives_what_sorting_anew_gives(text: str, sort: list[S
         assert told == (view.refs != before)
 
 
+@given(
+    text=texts,
+    others=st.lists(texts, min_size=1, max_size=4),
+    sort=sorts,
+    batches=batches,
+    many=st.sampled_from([0, 2, 2000]),
+)
+@settings(max_examples=150, deadline=None)
+def test_filters_set_one_after_the_other_give_what_sorting_anew_gives(
+    text: str, others: list[str], sort: list[Sort], batches: Any, many: int
+) -> None:
+    """Aside, with changes before and while it is worked out; `many` is how much is taken over at once."""
+    store = Store()
+    cursor, view = store.cursor("job"), View("job", text, sort)
+
+    def change(batch: Any) -> None:
+        store.apply("a", Delta(tuple(batch[0]), tuple(Ref("a", "job", id) for id in batch[1])))
+
+    async def filter_by(other: str, before: Any, meanwhile: Any) -> None:
+        change(before)
+        view.set_filter(other)
+        aside = asyncio.create_task(view.rebuild_aside(store, cursor))
+        await asyncio.sleep(0)
+        change(meanwhile)
+        await aside
+        while len(cursor):  # what was too much to be taken over at once
+            await view.rebuild_aside(store, cursor)
+
+    async def all_of_it() -> None:
+        for number, other in enumerate(others):
+            before, meanwhile = (*batches, *[((), ())] * 8)[2 * number : 2 * number + 2]
+            await filter_by(other, before, meanwhile)
+            anew = View("job", other, sort)
+            anew.rebuild(store)
+            assert view.refs == anew.refs and view.total == anew.total
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("console.view.MANY", many)
+        asyncio.run(all_of_it())
+
+
 def test_a_change_elsewhere_in_the_row_moves_nothing() -> None:
     store = store_of(*ROWS)
     cursor, view = store.cursor("job"), View("job", sort=(Sort("owner"),))
@@ -167,8 +209,6 @@ def test_a_change_elsewhere_in_the_row_moves_nothing() -> None:
 
 
 async def test_sorting_aside_takes_over_what_happens_meanwhile() -> None:
-    import asyncio
-
     store = Store()
     store.apply("a", Delta(tuple(Job(str(number), owner=f"u{number % 7}", cluster="a") for number in range(20_000))))
     view, cursor = View("job", sort=(Sort("owner"),)), store.cursor("job")
@@ -184,8 +224,6 @@ async def test_sorting_aside_takes_over_what_happens_meanwhile() -> None:
 
 
 async def test_a_filter_set_meanwhile_has_the_last_word() -> None:
-    import asyncio
-
     store = store_of(*ROWS)
     view, cursor = View("job"), store.cursor("job")
     aside = asyncio.create_task(view.rebuild_aside(store, cursor))
