@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from console.cli.addresses import address
 from console.config import Config, load
 
 if TYPE_CHECKING:
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 
 
 def load_config(args: Namespace) -> Config:
-    """The configuration that the options name, or what answers on this host. Raises ConfigError."""
-    return settings(Path(args.config) if args.config else None, read_only=args.read_only)
+    """The configuration that the options name, or what answers on this host. Names written as ``cluster/id`` are
+    taken apart in `args`. Raises ConfigError, CommandFailed."""
+    config = settings(Path(args.config) if args.config else None, read_only=args.read_only)
+    address(args, config)
+    return config
 
 
 def settings(path: Path | str | None, *, read_only: bool = False) -> Config:
