@@ -7,14 +7,15 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from adapters.base import AdapterError
 from adapters.text import clean
 from console.agent_answers import Proposed, plan_answer, sent_answer
 from console.audit.redact import redact
 from console.chat.events import Answered, Call, Called, Event, Waiting
-from console.chat.planner import Follow, Turn
+from console.chat.follow import Follow, Until
+from console.chat.planner import Turn
 from console.chat.summary import summary
 from console.gate import Proposal, Refused
 from console.tools import TOOLS, ToolError
@@ -112,6 +113,8 @@ class Calls:
 
     async def _propose(self, call: Call, said: str) -> Outcome:
         """Into the inbox; or what kept it out."""
+        if self._turn.no_writes:
+            return Outcome(call, error=Refused("second_failure", self._turn.no_writes, "Tell the person, and stop."))
         key = json.dumps([call.tool, call.arguments], sort_keys=True, default=str)
         before = self._turn.writes.get(key)
         if before in ("made", "failed twice"):
@@ -165,7 +168,7 @@ class Calls:
             return Outcome(call, error=error)
         outcome = Outcome(call, result)
         if isinstance(result, Waited) and not result.reached and self._turn.follow is not None:
-            until: Literal["started", "finished"] = "finished"
+            until: Until = "finished"
             if call.arguments.get("until") == "started":
                 until = "started"
             self._turn.follow(Follow(result.cluster, result.id, until))

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from adapters.units import UnitError
-from console.chat import phrases
+from console.chat import clauses, phrases
+from console.chat import grammar_acts as acts
 from console.chat.phrases import Rest
-from console.chat.said import Ask, Meaning, NotUnderstood, Said
+from console.chat.said import Ask, Chain, Meaning, NotUnderstood, Said
 from console.chat.submission import submission
-
-_POLITE = (
-    r"please|can you|could you|would you|i want to|i would like to|i'd like to|let'?s|now|just|the|a|an|that|job|jobs|"
-    r"task|tasks|with|请帮我|请|帮我|麻烦|一下|把|将|作业|任务|掉|了|吧|的"
-)
 
 
 class Sentence(NamedTuple):
@@ -32,6 +29,28 @@ class Sentence(NamedTuple):
 def understand(text: str) -> Meaning:
     """What a person's sentence means. Never raises for anything typed."""
     sentence = phrases.normal(text)
+    meaning = _whole(sentence)
+    if isinstance(meaning, Ask) and not meaning.answers:
+        return replace(meaning, answers=((f"{sentence} ", ""),))
+    return NotUnderstood(text) if isinstance(meaning, NotUnderstood) else meaning
+
+
+def _whole(sentence: str) -> Meaning:
+    """The sentence with its clauses: what to tell afterwards, what comes one after another, which cluster."""
+    if (wish := clauses.follow(sentence)) is not None:
+        return _followed(wish)
+    if (parts := clauses.chain(sentence)) is not None:
+        return _chain(parts)
+    where = clauses.cluster(sentence)
+    meaning = _single(where.rest if where is not None else sentence)
+    if where is None or not isinstance(meaning, Said):
+        return meaning
+    if where.towards and meaning.tool != "scheduler_submit":  # a move between clusters is no one call
+        return NotUnderstood(sentence)
+    return replace(meaning, args={**meaning.args, "cluster": where.name})
+
+
+def _single(sentence: str) -> Meaning:
     for entry in SENTENCES:
         found = entry.pattern.search(sentence)
         if found is None:
@@ -40,127 +59,54 @@ def understand(text: str) -> Meaning:
         try:
             meaning = entry.read(rest)
         except UnitError as error:
-            return Ask(str(error))
+            gap = re.split(r"\d+(?:\.\d+)?\s*[KMGT](?![A-Za-z])", sentence, maxsplit=1, flags=re.IGNORECASE)
+            return Ask(str(error), f"数量的单位不明确：{error}", ((gap[0], gap[1]),) if len(gap) == 2 else ())
         if not isinstance(meaning, NotUnderstood):
             return meaning
-    return NotUnderstood(text)
+    return NotUnderstood(sentence)
 
 
-def _filter(rest: Rest) -> dict[str, object]:
-    """The restrictions on a list of jobs that the sentence names."""
-    found: dict[str, object] = {}
-    if (queue := phrases.queue(rest)) is not None:
-        found["queue"] = queue
-    if (owner := phrases.owner(rest)) is not None:
-        found["owner"] = owner
-    if states := phrases.states(rest):
-        found["statuses"] = states
-    return found
-
-
-def _on_jobs(tool: str, verb: str) -> Callable[[Rest], Meaning]:
-    """A reader for a write on jobs named by id, or on all that a filter shows."""
-
-    def read(rest: Rest) -> Meaning:
-        everything = rest.take(r"\b(?:all(?: of)?|every|everything)\b|所有的?|全部的?")
-        if everything:
-            return _on_all(tool, verb, rest)
-        ids = phrases.job_ids(rest)
-        if rest.left(_POLITE):
-            return Ask(f"Which job is to be {verb}? Give its id.") if _pronoun(rest) else NotUnderstood(rest.text)
-        if ids is None:
-            return Ask("That range of ids is empty or too long; name the jobs.")
-        if not ids:
-            return Ask(f"Which job is to be {verb}? Give its id.")
-        return Said(tool, {"ids": ids})
-
-    return read
-
-
-def _pronoun(rest: Rest) -> bool:
-    return (
-        re.fullmatch(
-            r"(?:it|this|that|them|this one|these|those|它|它们|这个|那个|这些)", rest.left(_POLITE), re.IGNORECASE
-        )
-        is not None
-    )
-
-
-def _on_all(tool: str, verb: str, rest: Rest) -> Meaning:
-    chosen = _filter(rest)
-    if rest.left(_POLITE):
-        return NotUnderstood(rest.text)
-    if "owner" not in chosen:
-        return Ask(f"Whose jobs are to be {verb}? Say, for example: all my pending jobs.")
-    return Said(tool, {}, select=chosen)
-
-
-def _quota(rest: Rest) -> Meaning:
-    lift = rest.take(
-        r"\b(?:clear|remove|lift|reset|unset|delete|cancel|drop)\b|取消|清除|解除|去掉|移除|删除|不限制?|\b(?:to\s+)?(?:none|unlimited|no limit)\b"
-    )
-    number = (
-        None
-        if lift
-        else rest.take(
-            r"(?:\b(?:to|at|=)\s*|设为|设置为|设成|改为|改成|调到|调整为|限制?为|为|成)\s*(?P<n>-?\d+(?:\.\d+)?)(?!\w)\s*(?:slots?|个?槽位?)?",
-            r"(?P<n>(?<![\w.-])-?\d+(?:\.\d+)?)\s*(?:slots?|个?槽位?)",
-        )
-    )
-    name = phrases.node(rest)
-    if rest.left(
-        _POLITE
-        + r"|set|change|limit|quota|quotas|of|for|on|node|from|设置|设定|修改|调整|限制|配额|额度|节点|slot|slots"
-    ):
-        return NotUnderstood(rest.text)
-    if name is None:
-        return Ask("The quota of which node?")
-    if lift:
-        return Said("scheduler_set_node_quota", {"node": name, "slots": None})
-    if number is None:
-        return Ask(f"How many slots may {name} use? Say a number, or clear its quota.")
-    if not number["n"].isdecimal():
-        return Ask(f"A quota is a whole number of slots, 0 or more, not {number['n']}.")
-    return Said("scheduler_set_node_quota", {"node": name, "slots": int(number["n"])})
-
-
-def _drain(rest: Rest) -> Meaning:
-    reason = rest.take(r"\s*(?:\b(?:because(?: of)?|for|due to|reason:?|since)\b|原因是?:?|因为|由于|:)\s*(?P<why>.+)$")
-    name = phrases.node(rest)
-    if rest.left(_POLITE + "|node|节点") or name is None:
-        return NotUnderstood(rest.text) if rest.left(_POLITE + "|node|节点") else Ask("Drain which node?")
-    if reason is None:
-        return Ask(f"Why is {name} to be drained? The reason is shown to everybody.")
-    return Said("scheduler_drain_node", {"node": name, "reason": reason["why"].strip(" \"'")})
-
-
-def _undrain(rest: Rest) -> Meaning:
-    name = phrases.node(rest)
-    if rest.left(_POLITE + "|node|节点"):
-        return NotUnderstood(rest.text)
-    return Said("scheduler_undrain_node", {"node": name}) if name else Ask("Undrain which node?")
-
-
-def _modify(rest: Rest) -> Meaning:
-    """The time limit, queue, cores or memory of one job."""
-    changes: dict[str, object] = {}
-    if (queue := phrases.queue(rest)) is not None:
-        changes["queue"] = queue
-    if (cores := phrases.count(rest, r"cores?|cpus?|核心?")) is not None:
-        changes["cores"] = cores
-    if (memory := phrases.size(rest)) is not None:
-        changes["memory_bytes"] = memory
-    if (seconds := phrases.duration(rest)) is not None:
-        changes["walltime_seconds"] = seconds
+def _followed(wish: clauses.Wish) -> Meaning:
+    """A submission and what to tell of it; or a job that is there already."""
+    if wish.rest and not wish.subject:
+        meaning = _whole(wish.rest)
+        if isinstance(meaning, Said) and meaning.tool == "scheduler_wait":
+            meaning = Said("scheduler_get_job", {"id": meaning.args["id"]})
+        submits = isinstance(meaning, Chain) or (isinstance(meaning, Said) and meaning.tool in _FOLLOWED)
+        if isinstance(meaning, Said | Chain):
+            return replace(meaning, follow=wish.heard) if submits else NotUnderstood(wish.rest)
+        return meaning
+    if wish.rest:
+        return NotUnderstood(wish.rest)
+    where = clauses.cluster(wish.subject)
+    rest = Rest(where.rest if where is not None else wish.subject)
     ids = phrases.job_ids(rest)
-    filler = r"change|set|move|switch|extend|shorten|give|time limit|walltime|limit|queue|memory|cores|of|for|to|in|its|时限|时间|限制|内存|队列|核数|改|改为|改成|设为|为|到|移|移动|调到|延长|至"
-    if rest.left(f"{_POLITE}|{filler}") or not (changes or ids):
-        return NotUnderstood(rest.text)
-    if not ids or len(ids) != 1:
-        return Ask("Which job is to be changed? Give one id.")
-    if not changes:
-        return Ask("What is to be changed: the time limit, the queue, the cores or the memory?")
-    return Said("scheduler_modify", {"id": ids[0], "changes": changes})
+    if rest.left(acts.POLITE):
+        return NotUnderstood(wish.subject)
+    if not ids or len(ids) > 1:
+        told = "Which job is to be watched? Give one id.", "要关注哪个作业？请给出一个编号。"
+        before = {"failed": "tell me if job ", "started": "tell me when job "}.get(wish.heard, "watch job ")
+        after = {"failed": " fails", "started": " starts"}.get(wish.heard, "")
+        return Ask(*told, ((before, after),), last=not ids)
+    args = {"id": ids[0], **({"cluster": where.name} if where is not None else {})}
+    return Said("scheduler_get_job", args, follow=wish.heard)
+
+
+_FOLLOWED = ("scheduler_submit", "scheduler_get_job", "scheduler_requeue")
+
+
+def _chain(parts: clauses.Parts) -> Meaning:
+    steps = []
+    for part in parts.parts:
+        meaning = _whole(f"run {part} {parts.together}".strip())
+        if isinstance(meaning, Ask):
+            return replace(meaning, answers=())
+        if not isinstance(meaning, Said) or meaning.tool != "scheduler_submit" or meaning.args.get("dry_run"):
+            return NotUnderstood(part)
+        if "dependencies" in meaning.args or "array" in meaning.args:
+            return NotUnderstood(part)
+        steps.append(meaning)
+    return Chain(tuple(steps), parts.kind)
 
 
 def _why(rest: Rest) -> Meaning:
@@ -173,7 +119,12 @@ def _why(rest: Rest) -> Meaning:
         r"nothing|no jobs?\b|any(?:thing)?|cluster|没有(?:任何)?(?:作业|任务)|都不|集群", rest.text, re.IGNORECASE
     ):
         return Said("scheduler_why", {})
-    return Ask("Why what? Give the id of a job, or ask why nothing starts.")
+    return Ask(
+        "Why what? Give the id of a job, or ask why nothing starts.",
+        "什么的原因？请给出作业编号，或问为什么没有作业开始。",
+        (("why ", ""),),
+        last=True,
+    )
 
 
 def _logs(rest: Rest) -> Meaning:
@@ -185,9 +136,45 @@ def _logs(rest: Rest) -> Meaning:
     )
     ids = phrases.job_ids(rest)
     if not ids:
-        return Ask("The log of which job? Give its id.")
+        return Ask(
+            "The log of which job? Give its id.",
+            "要看哪个作业的日志？请给出编号。",
+            (("show the log of job ", ""),),
+            last=True,
+        )
     args: dict[str, object] = {"id": ids[0], "stream": stream}
     return Said("scheduler_job_logs", args | ({"tail": int(lines["n"])} if lines else {}))
+
+
+def _analyze(rest: Rest) -> Meaning:
+    ids = phrases.job_ids(rest)
+    if not ids:
+        zh = "要分析哪个作业？请给出编号。"
+        return Ask("Which job is to be analysed? Give its id.", zh, (("why did job ", " fail"),), last=True)
+    return Said("scheduler_analyze_failure", {"id": ids[0]})
+
+
+def _suggest(rest: Rest) -> Meaning:
+    what = re.sub(
+        r"^(?:the )?(?:resources?|limits?)?\s*(?:for|of)?\s*(?:a |the )?(?:job |command )?|资源|给|为|建议|推荐|的",
+        "",
+        rest.text,
+    )
+    what = what.strip(" ,，\"'`“”")
+    return Said("scheduler_suggest_resources", {"description": what}) if what else NotUnderstood(rest.text)
+
+
+def _estimate(rest: Rest) -> Meaning:
+    """``how long will job 12 wait``, ``how long would 8 cores wait in queue gpu``."""
+    args: dict[str, object] = {}
+    if (queue := phrases.queue(rest)) is not None:
+        args["queue"] = queue
+    for name, unit in (("cores", r"cores?|cpus?|核心?"), ("gpus", r"gpus?|显卡|卡")):
+        if (number := phrases.count(rest, unit)) is not None:
+            args[name] = number
+    if not args and (ids := phrases.job_ids(rest)):
+        args["id"] = ids[0]
+    return Said("scheduler_estimate_wait_time", args) if args else NotUnderstood(rest.text)
 
 
 def _start(rest: Rest) -> Meaning:
@@ -197,7 +184,11 @@ def _start(rest: Rest) -> Meaning:
 
 def _wait(rest: Rest) -> Meaning:
     ids = phrases.job_ids(rest)
-    return Said("scheduler_wait", {"id": ids[0], "until": "finished"}) if ids else Ask("Wait for which job?")
+    return (
+        Said("scheduler_wait", {"id": ids[0], "until": "finished"})
+        if ids
+        else Ask("Wait for which job?", "等待哪个作业？", (("wait for job ", ""),), last=True)
+    )
 
 
 def _show(rest: Rest) -> Meaning:
@@ -216,7 +207,7 @@ def _show(rest: Rest) -> Meaning:
     if re.search(r"\bmetrics\b|\busage\b|\bcluster\b|\bbusy\b|集群|使用率|负载", text, re.IGNORECASE):
         return Said("scheduler_cluster_metrics", {})
     history = rest.take(r"\bhistory\b|历史")
-    chosen = _filter(rest)
+    chosen = acts.filter(rest)
     ids = phrases.job_ids(rest)
     if ids and not history:
         return Said("scheduler_get_job", {"id": ids[0]})
@@ -232,19 +223,22 @@ def _sentence(pattern: str, read: Callable[[Rest], Meaning]) -> Sentence:
 _LEAD = r"^(?:please |can you |could you |would you |i want to |i'd like to |请帮我|请|帮我|麻烦)?\s*"
 SENTENCES: tuple[Sentence, ...] = (
     _sentence(r"^why\b(?:'s|\s+(?:is|are|did|does|do|has|was))?|为什么|为何|怎么(?:还|会)", _why),
+    _sentence(rf"{_LEAD}(?:analy[sz]e|diagnose)\b|^(?:请)?(?:分析|诊断)", _analyze),
+    _sentence(rf"{_LEAD}(?:suggest|recommend)\b|^(?:请)?(?:建议|推荐)(?=.*资源)|需要多少资源", _suggest),
+    _sentence(r"^how long (?:will|would|do|does|must|shall)\b(?=.*\b(?:wait|start|queue))|(?:要|需要|会|得)?等(?:待)?多久|等待时间", _estimate),
     _sentence(r"^when (?:will|does|is)\b(?=.*\bstart)|什么时候(?:能|会)?(?:开始|运行)", _start),
-    _sentence(rf"{_LEAD}(?=.*(?:\bquota\b|\bslots?\b|配额|额度|槽))(?!.*(?:what|show|list|多少|查看|显示))", _quota),
-    _sentence(rf"{_LEAD}(?:undrain|resume node|re-?enable|enable)\b|(?:恢复|启用|解除排空)(?=\s*(?:节点)?\s*[A-Za-z])", _undrain),
-    _sentence(rf"{_LEAD}drain\b|(?:排空|停用|下线)(?=\s*(?:节点)?\s*[A-Za-z])", _drain),
-    _sentence(rf"{_LEAD}(?:cancel|kill|stop|terminate|abort|delete|scancel|bkill)\b|取消|终止|杀掉|杀死|停止|删除", _on_jobs("scheduler_cancel", "cancelled")),
-    _sentence(rf"{_LEAD}(?:requeue|rerun)\b|重新排队|重新入队", _on_jobs("scheduler_requeue", "requeued")),
-    _sentence(rf"{_LEAD}(?:release|unhold)\b|释放|解除保持", _on_jobs("scheduler_release", "released")),
-    _sentence(rf"{_LEAD}(?:hold)\b|保持住?|扣住", _on_jobs("scheduler_hold", "held")),
-    _sentence(rf"{_LEAD}(?:suspend|pause)\b|暂停(?!的|中)|挂起(?!的|等待)", _on_jobs("scheduler_suspend", "suspended")),
-    _sentence(rf"{_LEAD}(?:resume|continue|unpause)\b|恢复|继续运行?", _on_jobs("scheduler_resume", "resumed")),
+    _sentence(rf"{_LEAD}(?=.*(?:\bquota\b|\bslots?\b|配额|额度|槽))(?!.*(?:what|show|list|多少|查看|显示))", acts.quota),
+    _sentence(rf"{_LEAD}(?:undrain|resume node|re-?enable|enable)\b|(?:恢复|启用|解除排空)(?=\s*(?:节点)?\s*[A-Za-z])", acts.undrain),
+    _sentence(rf"{_LEAD}drain\b|(?:排空|停用|下线)(?=\s*(?:节点)?\s*[A-Za-z])", acts.drain),
+    _sentence(rf"{_LEAD}(?:cancel|kill|stop|terminate|abort|delete|scancel|bkill)\b|取消|终止|杀掉|杀死|停止|删除", acts.on_jobs("scheduler_cancel", "cancelled")),
+    _sentence(rf"{_LEAD}(?:requeue|rerun)\b|重新排队|重新入队", acts.on_jobs("scheduler_requeue", "requeued")),
+    _sentence(rf"{_LEAD}(?:release|unhold)\b|释放|解除保持", acts.on_jobs("scheduler_release", "released")),
+    _sentence(rf"{_LEAD}(?:hold)\b|保持住?|扣住", acts.on_jobs("scheduler_hold", "held")),
+    _sentence(rf"{_LEAD}(?:suspend|pause)\b|暂停(?!的|中)|挂起(?!的|等待)", acts.on_jobs("scheduler_suspend", "suspended")),
+    _sentence(rf"{_LEAD}(?:resume|continue|unpause)\b|恢复|继续运行?", acts.on_jobs("scheduler_resume", "resumed")),
     _sentence(rf"{_LEAD}wait (?:for|until|on)\b|等待(?!中|的)(?=.*\d)|等(?=\s*(?:作业|任务)?\s*\d)", _wait),
     _sentence(rf"{_LEAD}(?:(?:show|print|get|give|see|tail|cat|read|view)\s+(?:me\s+)?)?(?!.*(?:\baudit\b|审计))(?=.*(?:\blogs?\b|\boutput\b|\bstderr\b|\bstdout\b|日志|输出))", _logs),
-    _sentence(rf"{_LEAD}(?=(?:change|set|move|switch|extend|shorten|give|把|将|修改|延长)?.*(?:\bto\b|时限|改为|改成|移到|移动到|转到|延长))(?=.*(?:\bchange|\bset|\bmove|\bswitch|\bextend|\bshorten|改|移|转到|延长))", _modify),
+    _sentence(rf"{_LEAD}(?=(?:change|set|move|switch|extend|shorten|give|把|将|修改|延长)?.*(?:\bto\b|时限|改为|改成|移到|移动到|转到|延长))(?=.*(?:\bchange|\bset|\bmove|\bswitch|\bextend|\bshorten|改|移|转到|延长))", acts.modify),
     _sentence(rf"{_LEAD}(?:列出|显示|查看|看看|查询|有哪些|哪些)", _show),
     _sentence(rf"{_LEAD}(?:submit|run|launch|start|execute|sbatch|bsub)\b(?!\s*(?:jobs?|tasks?)?\s*$)", submission),
     _sentence(rf"{_LEAD}(?=.*(?:运行|提交|执行|跑)(?![中的])\s*\S)", submission),

@@ -2,41 +2,245 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any
 
-from console.chat.calls import Calls
+from console.agent_answers import Proposed
+from console.chat import fixes
+from console.chat.calls import Calls, Outcome
 from console.chat.events import Call, Ended, Event, Reply
+from console.chat.follow import Fired, Follow
 from console.chat.grammar import understand
 from console.chat.planner import Turn
-from console.chat.said import Ask, NotUnderstood
-from console.chat.summary import summary
+from console.chat.said import Ask, Chain, Heard, Meaning, NotUnderstood, Said
+from console.chat.selecting import select
+from console.chat.telling import Language, language, say, state, told
+from console.chat.transcript import add_answer, last_said
+from console.chat.words import EXAMPLES
+from console.tools import TOOLS
+from console.tools.reads import JobAnswer
+
+_KEPT = 40  # messages; nothing reads the transcript here
+# an answer such as "mine" is a list of jobs too, when it stands alone
+_BARE = re.compile(r"^(?:all )?(?:my|mine|me|[\w.-]+'s)\b|^(?:我|用户)", re.IGNORECASE)
 
 
 class Offline:
-    """Deterministic: the same sentence on the same state is the same calls and the same words."""
+    """Deterministic: the same sentences on the same state are the same calls and the same words.
+
+    It keeps the question it has asked, for the next sentence, and the job that was last spoken of.
+    """
 
     name = "offline"
 
+    def __init__(self) -> None:
+        self._asked: tuple[Ask, Language] | None = None
+        self._last = ""
+
     async def answer(self, turn: Turn) -> AsyncGenerator[Event, None]:
         """Carry the turn out."""
-        meant = understand(turn.text)
-        if isinstance(meant, Ask):
-            yield _reply(turn, meant.question)
-        elif isinstance(meant, NotUnderstood):
-            yield _reply(turn, "That is no sentence I know.")
+        made = _Made(turn, self)
+        if turn.fired:
+            steps = made.fired(turn.fired)
         else:
-            calls = Calls(turn)
-            async for event in calls.run([Call(f"{turn.id}.1", meant.tool, dict(meant.args))]):
+            meant, made.lang = self._meant(turn.text)
+            steps = made.carried_out(meant)
+        async with aclosing(steps) as events:
+            async for event in events:
                 yield event
-            yield _reply(turn, "\n".join(summary(o.error or o.result) for o in calls.outcomes))
         yield Ended("done")
 
     async def shorten(self, messages: list[dict[str, Any]], focus: str = "") -> list[dict[str, Any]]:
-        """Nothing reads the transcript here: the last turns are kept."""
-        return messages[-20:]
+        """The last messages, beginning with something the person said."""
+        kept = messages[-_KEPT:]
+        while kept and not _is_said(kept[0]):
+            kept = kept[1:]
+        return kept
+
+    def _meant(self, text: str) -> tuple[Meaning, Language]:
+        """The sentence, or the one that it completes by answering what was asked before."""
+        fresh, lang = understand(text), language(text)
+        asked, self._asked = self._asked, None
+        if asked is None:
+            return self._completed(fresh), lang
+        question, before = asked
+        if isinstance(fresh, Said | Chain) and not _BARE.match(text):
+            return fresh, lang
+        for head, tail in question.answers:
+            meant = understand(f"{head}{text.strip()}{tail}")
+            if isinstance(meant, Said | Chain):
+                return meant, before if before == "zh" else lang
+        return self._completed(fresh), lang
+
+    def _completed(self, meant: Meaning) -> Meaning:
+        """A question that the job last spoken of answers, where nothing is changed by it."""
+        if isinstance(meant, Ask) and meant.last and self._last:
+            for head, tail in meant.answers:
+                again = understand(f"{head}{self._last}{tail}")
+                if isinstance(again, Said) and TOOLS[again.tool].kind == "read":
+                    return again
+        return meant
+
+    def ask(self, question: Ask, lang: Language) -> None:
+        """The next sentence may answer this."""
+        self._asked = (question, lang)
+
+    def spoke_of(self, id: str) -> None:
+        self._last = id
 
 
-def _reply(turn: Turn, text: str) -> Reply:
-    turn.messages.append({"role": "assistant", "content": text})
-    return Reply(text)
+class _Made:
+    """What one turn makes: calls, their answers in the transcript, and what is said."""
+
+    def __init__(self, turn: Turn, planner: Offline) -> None:
+        self._turn = turn
+        self._planner = planner
+        self._number = 0
+        self.lang: Language = "en"
+        self.outcomes: list[Outcome] = []
+
+    # -- a sentence
+
+    async def carried_out(self, meant: Meaning) -> AsyncGenerator[Event, None]:
+        match meant:
+            case Ask():
+                self._planner.ask(meant, self.lang)
+                yield self._reply(meant.zh if self.lang == "zh" and meant.zh else meant.question)
+            case NotUnderstood():
+                examples = "\n".join(f"- {example}" for example in EXAMPLES[self.lang])
+                yield self._reply(f"{say('not_understood', self.lang)}\n\n{examples}")
+            case Chain():
+                async for event in self._chain(meant):
+                    yield event
+            case Said() if meant.select is not None:
+                async for event in select(self, meant, meant.select):
+                    yield event
+            case Said():
+                async for event in self.call(meant.tool, meant.args):
+                    yield event
+                yield self._reply(self._told_and_followed(meant))
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> AsyncGenerator[Event, None]:
+        """One call as a message of its own; `outcomes` then holds what came of it."""
+        self._number += 1
+        call = Call(f"{self._turn.id}.{self._number}", tool, dict(arguments))
+        calls = Calls(self._turn)
+        async with aclosing(calls.run([call])) as events:
+            async for event in events:
+                yield event
+        self.outcomes = calls.outcomes
+        use = {"type": "tool_use", "id": call.id, "name": tool, "input": dict(arguments)}
+        add_answer(self._turn.messages, use)
+        self._turn.messages.append({"role": "user", "content": calls.results})
+        self._remember()
+
+    def reply(self, text: str) -> Reply:
+        return self._reply(text)
+
+    def _reply(self, text: str) -> Reply:
+        add_answer(self._turn.messages, {"type": "text", "text": text})
+        return Reply(text)
+
+    def _remember(self) -> None:
+        """The job that was spoken of."""
+        result = self.outcomes[0].result
+        if isinstance(result, JobAnswer):
+            self._planner.spoke_of(result.job.id)
+        elif isinstance(result, Proposed) and len(result.created) == 1:
+            self._planner.spoke_of(result.created[0])
+        elif (id := self.outcomes[0].call.arguments.get("id")) and isinstance(id, str):
+            self._planner.spoke_of(id)
+
+    def _told_and_followed(self, meant: Said) -> str:
+        outcome = self.outcomes[0]
+        parts = [told(outcome, self.lang)]
+        if meant.follow and outcome.ok:
+            parts.append(self.follow(outcome, meant.follow, meant.args))
+        return "\n\n".join(part for part in parts if part)
+
+    def follow(self, outcome: Outcome, heard: Heard, arguments: Mapping[str, Any]) -> str:
+        """Begin to watch what a call was about; what to say of it."""
+        result, follow = outcome.result, self._turn.follow
+        if follow is None:
+            return ""
+        until: Any = "started" if heard == "started" else "finished"
+        only_failed = heard == "failed"
+        if isinstance(result, JobAnswer):
+            if result.job.status in ("succeeded", "failed", "cancelled"):
+                return say("over_already", self.lang)
+            follow(Follow(result.cluster, result.job.id, until, only_failed))
+            return say("watched", self.lang, id=result.job.id)
+        if not isinstance(result, Proposed):
+            return ""
+        submitted = dict(arguments) if result.action == "submit" else None
+        if result.state == "sent":
+            ids = result.created or [target.id for target in result.targets if target.kind == "job"]
+            for id in ids:
+                follow(Follow(result.cluster, id, until, only_failed, submitted))
+            return say("watched", self.lang, id=", ".join(ids)) if ids else ""
+        if outcome.proposal is not None and outcome.proposal.answer is None and submitted is not None:
+            follow(Follow(result.cluster, "", until, only_failed, submitted, outcome.proposal))
+            return say("watched_later", self.lang)
+        return ""
+
+    # -- one after another
+
+    async def _chain(self, chain: Chain) -> AsyncGenerator[Event, None]:
+        """Each is proposed once the one before has its id; where one does not come about, nothing follows."""
+        before = ""
+        for index, step in enumerate(chain.steps):
+            arguments = dict(step.args)
+            if before:
+                arguments |= {"template": "chain", "dependencies": [{"id": before, "kind": chain.kind}]}
+            async for event in self.call("scheduler_submit", arguments):
+                yield event
+            outcome = self.outcomes[0]
+            result = outcome.result
+            text = told(outcome, self.lang)
+            created = result.created if isinstance(result, Proposed) else []
+            left = [" ".join(step.args.get("command", ())) for step in chain.steps[index + 1 :]]
+            if not created:
+                stopped = f"\n\n{say('chain_stopped', self.lang, commands='; '.join(left))}" if left else ""
+                yield self._reply(text + stopped)
+                return
+            before = created[0]
+            if not left and chain.follow:
+                text = "\n\n".join((text, self.follow(outcome, chain.follow, arguments)))
+            yield self._reply(text)
+
+    # -- what a watch has seen
+
+    async def fired(self, fired: Sequence[Fired]) -> AsyncGenerator[Event, None]:
+        """Tell it; after a failure say why, and propose a fix where there is one: once."""
+        self.lang = language(last_said(self._turn.messages))
+        for one in fired:
+            key = {"running": "fired_started", "gone": "fired_gone"}.get(one.status, "fired")
+            yield self._reply(say(key, self.lang, id=one.watch.id, status=state(one.status, self.lang)))
+        failed = next((one for one in fired if one.failed), None)
+        if failed is None:
+            return
+        where = {"id": failed.watch.id, "cluster": failed.watch.cluster}
+        async for event in self.call("scheduler_analyze_failure", where):
+            yield event
+        outcome = self.outcomes[0]
+        yield self._reply(told(outcome, self.lang))
+        if failed.watch.work.failures > 1:
+            yield self._reply(say("second", self.lang))
+            return
+        fix = fixes.fix(outcome.result, failed.watch.work.arguments)
+        if fix is None:
+            yield self._reply(say("no_fix", self.lang))
+            return
+        yield self._reply(fix.words(self.lang))
+        async for event in self.call("scheduler_submit", fix.arguments):
+            yield event
+        outcome = self.outcomes[0]
+        followed = self.follow(outcome, "finished", fix.arguments) if outcome.ok else ""
+        yield self._reply("\n\n".join(part for part in (told(outcome, self.lang), followed) if part))
+
+
+def _is_said(message: Mapping[str, Any]) -> bool:
+    content = message["content"]
+    return message["role"] == "user" and (isinstance(content, str) or all(b.get("type") == "text" for b in content))

@@ -9,15 +9,7 @@ from typing import Any, Literal, Protocol
 
 from console.agent import Agent
 from console.chat.events import Event
-
-
-@dataclass(frozen=True, slots=True)
-class Follow:
-    """A wish to hear when a job has started or ended, without asking again and again."""
-
-    cluster: str
-    id: str
-    until: Literal["started", "finished"] = "finished"
+from console.chat.follow import Fired, Follow
 
 
 @dataclass(slots=True)
@@ -33,6 +25,8 @@ class Turn:
         spoken: set when the person says something new while the turn goes on; a wait for the inbox then ends.
         writes: the writes that were called in this turn and what came of them; `Calls` keeps it.
         follow: takes the wish to hear of a job; None where nobody keeps watches.
+        fired: the watches that began this turn; empty where the person did.
+        no_writes: why nothing may be proposed in this turn, or nothing.
     """
 
     id: str
@@ -43,6 +37,8 @@ class Turn:
     spoken: asyncio.Event = field(default_factory=asyncio.Event)
     writes: dict[str, Literal["made", "failed", "failed twice"]] = field(default_factory=dict)
     follow: Callable[[Follow], None] | None = None
+    fired: tuple[Fired, ...] = ()
+    no_writes: str = ""
 
 
 class Planner(Protocol):

@@ -3,58 +3,81 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from adapters.base import AdapterError
-from adapters.text import clean, clean_lines
+from adapters.text import clean_lines
 from console.agent import Agent
-from console.chat.events import Called, Ended, Event, Failure, Piece, Reply
-from console.chat.planner import Planner, Turn
-from console.chat.transcript import add_text, mend
+from console.audit import AuditError
+from console.audit.redact import redact
+from console.chat import slash
+from console.chat.events import Ended, Event, Failure, Notice, Wants
+from console.chat.follow import Fired, Follow, Work, watch_of
+from console.chat.keeping import Keeping
+from console.chat.narrowing import ScopeSaid, scope_said
+from console.chat.offline import Offline
+from console.chat.planner import Planner
+from console.chat.reports import Reports
+from console.chat.sessions import Listed, listed
+from console.chat.transcript import add_answer, add_text, markdown
+from console.chat.turns import run_turn
+from console.chat.watches import Watches
 from console.engine import Engine
 from console.gate import Proposal
 
-_log = logging.getLogger(__name__)
 MOST_TEXT = 100_000  # characters of one sentence of the person
-MOST_CALLS = 40  # in one turn
-MOST_SAID = 200_000  # characters of a planner's text in one turn
-Tell = Callable[[Event], None]
+Tell: TypeAlias = Callable[[Event], None]
+Models: TypeAlias = Callable[[str], "Planner | None"]
 
 
 class Chat:
     """One conversation on an engine.
 
     Args:
-        planner: what answers; may be replaced between turns.
+        planner: what answers; may be replaced between turns. None: the offline grammar.
         folder: where sessions are kept; None keeps none.
+        models: gives the planner for the name of a model (`/model`), or None where there is none.
 
     Attributes:
+        id: names the session.
         messages: the transcript, in the shape of the Messages API.
+        watches: the jobs that the session waits for.
     """
 
-    def __init__(self, engine: Engine, planner: Planner, folder: Path | None = None) -> None:
+    def __init__(
+        self, engine: Engine, planner: Planner | None = None, folder: Path | None = None, models: Models | None = None
+    ) -> None:
         self.engine = engine
-        self.planner = planner
+        self.planner: Planner = planner or Offline()
+        self.models = models
         self.agent = Agent(engine, "chat")
-        self.id = _new_id(engine.store.now())
         self.messages: list[dict[str, Any]] = []
-        self._folder = folder
+        self.left: list[Proposal] = []  # what a turn ended without an answer to
+        self.folder = folder
+        self.lock = asyncio.Lock()
+        self.spoken: asyncio.Event | None = None  # of the turn that goes on
         self._number = 0
-        self._lock = asyncio.Lock()
-        self._turn: Turn | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], bool] = {}  # whether it is a turn of the planner
+        self._beside: set[asyncio.Task[None]] = set()
         self._listeners: list[Tell] = []
+        self._begin_session(_new_id(engine.store.now()))
+
+    def _begin_session(self, id: str) -> None:
+        self.id = id
+        self.keeping = Keeping(self.folder, id)
+        self.watches = Watches(self.engine, self._fired, lambda: self.beside(self.keep()))
+        self._reports = Reports(self)
+
+    # -- what the panel asks
 
     @property
     def busy(self) -> bool:
         """A turn goes on, or waits for one that does."""
-        return bool(self._tasks)
+        return any(self._tasks.values())
 
     @property
     def waiting(self) -> list[Proposal]:
@@ -66,18 +89,37 @@ class Chat:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
+    def tell(self, event: Event) -> None:
+        """An event that nobody asked for."""
+        for listener in tuple(self._listeners):
+            listener(event)
+
+    async def sessions(self) -> list[Listed]:
+        """The sessions that are kept, newest first."""
+        return await asyncio.to_thread(listed, self.folder) if self.folder is not None else []
+
+    def export(self) -> str:
+        """The conversation as Markdown, without what looks like a secret."""
+        head = f"# Chat {self.id}\n\n{self.engine.store.now():%Y-%m-%d %H:%M} UTC, {self.planner.name}\n\n"
+        return head + markdown(redact(self.messages))
+
+    # -- saying something
+
     async def say(self, text: str) -> AsyncGenerator[Event, None]:
         """What the person says: a sentence or a ``/`` command. The last event is `Ended`.
 
-        Said while a turn goes on, it ends that turn's wait for the inbox and is answered after it. Closing the
-        iterator stops the turn.
+        Said while a turn goes on, a sentence ends that turn's wait for the inbox and is answered after it. Closing
+        the iterator stops the turn.
         """
         sentence = "\n".join(clean_lines(text[:MOST_TEXT])).strip()
         self.engine.gate.agents.person_spoke()
-        if self._turn is not None:
-            self._turn.spoken.set()
         events: asyncio.Queue[Event] = asyncio.Queue()
-        task = self._begin(sentence, events.put_nowait)
+        command = slash.is_command(sentence)
+        turn = not command or slash.is_turn(sentence)
+        if turn and self.spoken is not None:
+            self.spoken.set()
+        run = self._command if command else self._sentence
+        task = self._spawn(run(sentence, events.put_nowait), turn=turn)
         try:
             while True:
                 event = await events.get()
@@ -90,72 +132,173 @@ class Chat:
 
     async def stop(self) -> None:
         """End the turn, and take back what it proposed and nobody has answered. What was sent is not undone."""
-        tasks = list(self._tasks)
+        tasks = [task for task, turn in self._tasks.items() if turn]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def new(self) -> None:
+        """Begin a new session; this one stays on disk, and its watches with it."""
+        await self._leave()
+        self._begin_session(_new_id(self.engine.store.now()))
+
+    async def resume(self, id: str) -> None:
+        """Go on with a session: its transcript and its watches; never its scope, its approvals or its autopilot.
+        Raises SessionError; then the session that goes on stays."""
+        keeping = Keeping(self.folder, id)
+        stored = await asyncio.to_thread(keeping.open)
+        await self._leave()
+        self._begin_session(id)
+        self.keeping = keeping
+        self.messages[:] = stored.messages
+        self._number = sum(message["role"] == "user" for message in stored.messages)
+        self.watches.restore(stored.watches)
+
     async def close(self) -> None:
         """End what goes on; the session stays on disk."""
-        await self.stop()
+        await self._leave()
         self._listeners.clear()
+
+    async def _leave(self) -> None:
+        await self.stop()
+        await self.watches.close()
+        for task in (beside := list(self._beside)):
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
+        await self.keep()
+        self.keeping.close()
+        self.messages.clear()
+        self.left.clear()
+        if isinstance(self.planner, Offline):
+            self.planner = Offline()
 
     # -- a turn
 
-    def _begin(self, text: str, tell: Tell) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._run(text, tell), name="chat turn")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+    def next_turn(self) -> str:
+        """The id of the turn that begins."""
+        self._number += 1
+        return f"{self.id}.{self._number}"
 
-    async def _run(self, text: str, tell: Tell) -> None:
-        """One turn, whatever happens; the last it tells is `Ended`."""
+    @property
+    def others_wait(self) -> bool:
+        """Somebody waits for the turn that goes on to end."""
+        return sum(self._tasks.values()) > 1
+
+    async def _command(self, text: str, tell: Tell) -> None:
         ended = Ended("stopped")
         try:
-            async with self._lock:
-                ended = await self._answer(text, tell)
+            ended = await slash.run(self, text, tell)
+        except AdapterError as error:
+            tell(Failure(error.title, error.message, error.hint))
+            ended = Ended("failed")
         except asyncio.CancelledError:
             ended = Ended("stopped")
         finally:
-            if (task := asyncio.current_task()) is not None:
-                self._tasks.discard(task)
+            self.ended()
             tell(ended)
 
-    async def _answer(self, text: str, tell: Tell) -> Ended:
-        self._number += 1
-        add_text(self.messages, text)
-        turn = Turn(f"{self.id}.{self._number}", text, self.agent, self.messages)
-        self._turn = turn
-        if len(self._tasks) > 1:  # somebody waits for this turn already
-            turn.spoken.set()
+    async def _sentence(self, text: str, tell: Tell) -> None:
         ended = Ended("stopped")
         try:
-            ended = await self._events(turn, tell)
-        except Exception as error:
-            _log.exception("a turn of the chat failed")
-            tell(Failure("The turn failed", clean(f"{type(error).__name__}: {error}", 300), "See the log."))
-            ended = Ended("failed")
+            said = scope_said(text)
+            if said is not None:
+                told = await self.narrow(said, tell)
+                async with self.lock:
+                    add_text(self.messages, text)
+                    add_answer(self.messages, {"type": "text", "text": told})
+                    await self.keep(tell)
+                ended = Ended("done")
+                if not said.rest:
+                    return
+                text = said.rest
+            async with self.lock:
+                ended = await run_turn(self, text, tell)
+        except asyncio.CancelledError:
+            ended = Ended("stopped")
         finally:
-            self._turn = None
-            mend(self.messages)
-            if ended.how != "done":
-                with suppress(AdapterError):
-                    await self.engine.gate.withdraw(turn.id)
-        return ended
+            self.ended()
+            tell(ended)
 
-    async def _events(self, turn: Turn, tell: Tell) -> Ended:
-        """Pass on what the planner tells, within the limits of one turn."""
-        calls = said = 0
-        async with aclosing(self.planner.answer(turn)) as events:
-            async for event in events:
-                if isinstance(event, Ended):
-                    return event
-                calls += isinstance(event, Called)
-                said += len(event.text) if isinstance(event, Piece | Reply) else 0
-                if calls > MOST_CALLS or said > MOST_SAID:
-                    return Ended("limit")
-                tell(event)
-        return Ended("done")
+    async def submit(self, text: str, tell: Tell) -> Ended:
+        """A sentence for the grammar, whatever planner answers otherwise."""
+        async with self.lock:
+            return await run_turn(self, text, tell, Offline())
+
+    async def narrow(self, said: ScopeSaid, tell: Tell) -> str:
+        """Narrow the scope as far as was said, at once; ask for a key where more is meant. Returns what was told."""
+        agents = self.engine.gate.agents
+        if said.scope is None:
+            told = f"Only a key of your own widens the scope. It is: {agents.scope.words()}."
+            tell(Notice(told, "warning"))
+            tell(Wants("scope"))
+            return told
+        unknown = sorted((said.scope.clusters or frozenset()) - self.engine.clusters.keys())
+        if unknown:
+            told = f"There is no cluster {', '.join(unknown)}; the scope stays: {agents.scope.words()}."
+            tell(Notice(told, "warning"))
+            return told
+        try:
+            left = await agents.narrow(said.scope)
+        except AuditError as error:  # it is narrowed all the same
+            tell(Failure(error.title, error.message, error.hint))
+            left = agents.scope
+        nothing = left.queues == frozenset() or left.clusters == frozenset()
+        told = f"The scope is now: {left.words()}."
+        tell(Notice(told, "warning" if nothing else "info"))
+        if nothing:
+            tell(Wants("scope"))
+        return told
+
+    async def keep(self, tell: Tell | None = None) -> None:
+        """Put on disk what is new. Where that fails the chat goes on, and says so once."""
+        told = await self.keeping.keep(self.engine.store.now(), self.messages, self.watches.records())
+        if told is not None:
+            (tell or self.tell)(Notice(told, "warning"))
+
+    # -- watches
+
+    def follow(self, wanted: Follow, work: Work | None = None) -> None:
+        """Take the wish to hear of a job; of one that waits in the inbox as soon as it is sent."""
+        if wanted.proposal is not None:
+            self.beside(self._follow_later(wanted, wanted.proposal, work))
+        else:
+            self.watches.add(watch_of(wanted, work))
+
+    async def _follow_later(self, wanted: Follow, proposal: Proposal, work: Work | None) -> None:
+        if await proposal.wait() != "approved" or proposal.operation is None:
+            return
+        await proposal.operation.wait()
+        for outcome in proposal.operation.outcomes:
+            if outcome.created is not None:
+                made = Follow(wanted.cluster, outcome.created.id, wanted.until, wanted.only_failed, wanted.arguments)
+                self.watches.add(watch_of(made, work))
+
+    def _fired(self, fired: Fired) -> None:
+        self._reports.take(fired)
+
+    def begin_report(self, report: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """A turn that a watch begins."""
+        self._spawn(report(), turn=True)
+
+    # -- tasks
+
+    def _spawn(self, coroutine: Coroutine[Any, Any, None], *, turn: bool) -> asyncio.Task[None]:
+        task = asyncio.create_task(coroutine, name="chat turn" if turn else "chat command")
+        self._tasks[task] = turn
+        task.add_done_callback(lambda ended: self._tasks.pop(ended, None))
+        return task
+
+    def ended(self) -> None:
+        """The task that runs now is over, but for its last event."""
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.pop(task, None)
+
+    def beside(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run something that no turn waits for."""
+        task = asyncio.create_task(coroutine, name="chat beside")
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
 
 
 def _new_id(now: datetime) -> str:

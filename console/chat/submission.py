@@ -62,15 +62,21 @@ def _with_command(quoted: str | None, rest: Rest, args: dict[str, object]) -> Me
     if not command or re.fullmatch(
         r"(?:(?:a|the|my|it|this|job|jobs|script|something|again|作业|任务|一个|它)\s*)+", command, re.IGNORECASE
     ):
-        return Ask("What is to be run? Give the command, in quotes if it has spaces.")
+        return Ask(
+            "What is to be run? Give the command, in quotes if it has spaces.",
+            "要运行什么？请给出命令，有空格时加引号。",
+        )
     if _SHELL.search(command):
-        return Ask("A command with |, ;, &, <, > or $ needs a shell: put it into a script and submit that.")
+        return Ask(
+            "A command with |, ;, &, <, > or $ needs a shell: put it into a script and submit that.",
+            "带有 |、;、&、<、> 或 $ 的命令需要 shell：请写进脚本再提交。",
+        )
     try:
         argv = shlex.split(command)
     except ValueError as error:
-        return Ask(f"The command cannot be split into words: {error}.")
+        return Ask(f"The command cannot be split into words: {error}.", f"命令不能拆分成词：{error}。")
     if "nodes" in args and "cores" not in args:
-        return Ask("How many cores does it need on all nodes together?")
+        return Ask("How many cores does it need on all nodes together?", "所有节点一共需要多少核？")
     return Said("scheduler_submit", {"template": _template(args), "command": argv, **args})
 
 

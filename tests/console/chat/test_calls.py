@@ -13,7 +13,8 @@ from console.agent import Agent
 from console.audit import AuditLog
 from console.chat.calls import MOST_CHARACTERS, NOT_ANSWERED, Calls
 from console.chat.events import Answered, Call, Called, Event, Waiting
-from console.chat.planner import Follow, Turn
+from console.chat.follow import Follow
+from console.chat.planner import Turn
 from console.engine import Engine
 from console.gate import Approval
 from tests.console.waiting import until

@@ -76,9 +76,12 @@ def test_a_server_of_this_machine_needs_no_key() -> None:
         assert endpoint_for(configured(base_url=url, model="m"), {}) is None
 
 
-def test_an_address_of_the_environment_that_is_none_is_told() -> None:
-    with pytest.raises(Trouble, match="ANTHROPIC_BASE_URL"):
-        endpoint_for(configured(), {**ENV, "ANTHROPIC_BASE_URL": "ftp://x"})
+@pytest.mark.parametrize("url", ["ftp://x", "models.example", "http://[::1", "https://user:pass@models.example"])
+async def test_an_address_of_the_environment_that_is_none_is_told(url: str) -> None:
+    with pytest.raises(Trouble, match="is no address of a model") as failure:
+        async with found({**ENV, "ANTHROPIC_BASE_URL": url}).client():
+            pass
+    assert "pass" not in failure.value.message
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import pytest
 from console.chat.events import Called, Ended, Event, Failure, Reply, Waiting
 from console.chat.offline import Offline
 from console.chat.planner import Turn
-from console.chat.session import MOST_CALLS, Chat
+from console.chat.session import Chat
+from console.chat.turns import MOST_CALLS
 from console.engine import Engine
 from console.gate import Approval
 from tests.console.waiting import until
