@@ -104,7 +104,7 @@ class Parts(NamedTuple):
 _ONE_AFTER = (
     r"[,，]?\s*\b(?:each|every one)\s+(?:only\s+)?(?:after|once|when)\s+(?:the one before(?: it)?|the previous one)(?: has)?\s+(?P<how>succeed(?:s|ed)|end(?:s|ed)|finish(?:es|ed)|is done)",
     r"[,，]?\s*(?:one after (?:another|the other)|in (?:this )?(?:order|sequence)|sequentially)",
-    r"[,，]?\s*(?:只有)?(?:前一个|前面的|上一个)(?P<how>成功|结束|完成)(?:之?后|以后|了)*[,，]?\s*(?:再|才)?\s*(?:运行|执行|提交|开始|跑)?\s*(?:下一个|后一个)?",
+    r"[,，]?\s*(?:只有)?(?:[前上](?:一|1)?\s*个|前面的)(?P<how>成功|结束|完成)(?:之?后|以后|了)*[,，]?\s*(?:再|才)?\s*(?:运行|执行|提交|开始|跑)?\s*(?:[下后](?:一|1)?\s*个)?",
 )
 _ALL_IN = r"[,，]?\s*\b(?:all(?: of them)?|each|everything)\s+(?P<where>(?:in|on)\s+.+)$"
 
@@ -115,8 +115,8 @@ def chain(sentence: str) -> Parts | None:
     listed = False
     for pattern in _ONE_AFTER:
         if found := re.search(pattern, sentence, FLAGS):
-            how = found.groupdict().get("how") or ""
-            kind = "afterany" if re.match(r"end|finish|is done|结束|完成", how, FLAGS) else "afterok"
+            if re.match(r"end|finish|is done|结束|完成", found.groupdict().get("how") or "", FLAGS):
+                kind = "afterany"
             sentence, listed = f"{sentence[: found.start()]} {sentence[found.end() :]}".strip(" ,，"), True
     together = re.search(_ALL_IN, sentence, FLAGS)
     if together:

@@ -98,7 +98,10 @@ _FOLLOWED = ("scheduler_submit", "scheduler_get_job", "scheduler_requeue")
 def _chain(parts: clauses.Parts) -> Meaning:
     steps = []
     for part in parts.parts:
-        meaning = _whole(f"run {part} {parts.together}".strip())
+        if isinstance(_whole(part), Said | Ask):  # `run a, then cancel 12` is no submission of `cancel 12`
+            return NotUnderstood(part)
+        quoted = f'"{part}"' if re.fullmatch(r"[\w./-]+", part) else part
+        meaning = _whole(f"run {quoted} {parts.together}".strip())
         if isinstance(meaning, Ask):
             return replace(meaning, answers=())
         if not isinstance(meaning, Said) or meaning.tool != "scheduler_submit" or meaning.args.get("dry_run"):
@@ -224,7 +227,7 @@ _LEAD = r"^(?:please |can you |could you |would you |i want to |i'd like to |请
 SENTENCES: tuple[Sentence, ...] = (
     _sentence(r"^why\b(?:'s|\s+(?:is|are|did|does|do|has|was))?|为什么|为何|怎么(?:还|会)", _why),
     _sentence(rf"{_LEAD}(?:analy[sz]e|diagnose)\b|^(?:请)?(?:分析|诊断)", _analyze),
-    _sentence(rf"{_LEAD}(?:suggest|recommend)\b|^(?:请)?(?:建议|推荐)(?=.*资源)|需要多少资源", _suggest),
+    _sentence(rf"{_LEAD}(?:suggest|recommend)\b|^(?:请)?(?:建议|推荐)(?=.*资源)|(?:建议|推荐)(?:的)?资源|需要多少资源", _suggest),
     _sentence(r"^how long (?:will|would|do|does|must|shall)\b(?=.*\b(?:wait|start|queue))|(?:要|需要|会|得)?等(?:待)?多久|等待时间", _estimate),
     _sentence(r"^when (?:will|does|is)\b(?=.*\bstart)|什么时候(?:能|会)?(?:开始|运行)", _start),
     _sentence(rf"{_LEAD}(?=.*(?:\bquota\b|\bslots?\b|配额|额度|槽))(?!.*(?:what|show|list|多少|查看|显示))", acts.quota),

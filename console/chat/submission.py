@@ -10,6 +10,9 @@ from console.chat.phrases import Rest
 from console.chat.said import Ask, Meaning, NotUnderstood, Said
 
 _SHELL = re.compile(r"[|;&<>$`\n]")
+_NO_COMMAND = r"(?:(?:a|the|my|it|this|job|jobs|script|something|again|作业|任务|一个|它)\s*)+"
+# a sentence that does more than submit, or whose first word is no command
+_ANOTHER_VERB = r"取消|终止|杀掉|删除|排空|暂停|挂起|释放|恢复|^[\u4e00-\u9fff]+(?:\s|$)"
 _KINDS = {"ok": "afterok", "any": "afterany", "not": "afternotok"}
 
 
@@ -59,13 +62,13 @@ def _with_command(quoted: str | None, rest: Rest, args: dict[str, object]) -> Me
             r"^(?:a |the )?(?:job|command|script)?\s*(?:that runs|to run|which runs|:)\s+", "", left
         ).strip()
         command = re.sub(r"\s+(?:and|with|using|on|in|for|用|在)$", "", command)
-    if not command or re.fullmatch(
-        r"(?:(?:a|the|my|it|this|job|jobs|script|something|again|作业|任务|一个|它)\s*)+", command, re.IGNORECASE
-    ):
+    if not command or (quoted is None and re.fullmatch(_NO_COMMAND, command, re.IGNORECASE)):
         return Ask(
             "What is to be run? Give the command, in quotes if it has spaces.",
             "要运行什么？请给出命令，有空格时加引号。",
         )
+    if quoted is None and re.search(_ANOTHER_VERB, command):
+        return NotUnderstood(rest.text)
     if _SHELL.search(command):
         return Ask(
             "A command with |, ;, &, <, > or $ needs a shell: put it into a script and submit that.",
