@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from adapters.base import AdapterError
 from adapters.loopback import is_loopback
@@ -48,7 +48,8 @@ class Endpoint:
 
     @property
     def host(self) -> str:
-        return clean(urlsplit(self.base_url).netloc, 200)
+        """Name and port, for sentences."""
+        return clean(_split(self.base_url).netloc.rpartition("@")[2] or self.base_url, 200)
 
     @property
     def caches(self) -> bool:
@@ -97,8 +98,11 @@ class Endpoint:
         )  # fmt: skip
 
     def _check_address(self) -> bool:
-        """Whether it is plain HTTP. Raises NoConnection where that is not allowed."""
-        parts = urlsplit(self.base_url)
+        """Whether it is plain HTTP. Raises Trouble for what is no address, or plain HTTP where that is not allowed."""
+        try:
+            parts = urlsplit(checked_address(self.base_url))
+        except ValueError as error:
+            raise Trouble(f"{self.host} is no address of a model: {error}.", "Set ANTHROPIC_BASE_URL.") from None
         plain = parts.scheme == "http"
         if plain and not self.settings.allow_plain_http and not is_loopback(parts.hostname or ""):
             raise NoConnection(
@@ -113,26 +117,28 @@ def endpoint_for(config: Config, environ: Mapping[str, str], model: str | None =
     chat's model is turned off. `model` is used in place of the one that is set.
 
     A key of the environment belongs to the address of the environment: it is not sent to another one that the
-    configuration names. A server on this machine may do without a key. Raises Trouble for an address that is none.
+    configuration names. A server on this machine may do without a key. What is wrong with an address, or with a file
+    of a key, is told when the client is made.
     """
     chat = config.chat
     model = model or chat.model or environ.get("ANTHROPIC_MODEL", "").strip()
     if not chat.enabled or not model:
         return None
-    theirs = environ.get("ANTHROPIC_BASE_URL", "").strip()
-    base_url = chat.base_url or _address(theirs or ANTHROPIC)
+    theirs = environ.get("ANTHROPIC_BASE_URL", "").strip().rstrip("/")
+    base_url = chat.base_url or theirs or ANTHROPIC
     if chat.secret_file is not None:
         return Endpoint(base_url, model, chat, file_token(chat.secret_file), f"the file {clean(str(chat.secret_file))}")
-    for name in KEYS if not theirs or _address(theirs) == base_url else ():
+    for name in KEYS if theirs in ("", base_url) else ():
         if given := environ.get(name, "").strip():
             return Endpoint(
                 base_url, model, chat, partial(checked, given, f"the variable {name}"), f"the variable {name}"
             )
-    return Endpoint(base_url, model, chat) if is_loopback(urlsplit(base_url).hostname or "") else None
+    return Endpoint(base_url, model, chat) if is_loopback(_split(base_url).hostname or "") else None
 
 
-def _address(url: str) -> str:
+def _split(url: str) -> SplitResult:
+    """The parts of an address; of one that is none, nothing."""
     try:
-        return checked_address(url)
-    except ValueError as error:
-        raise Trouble(f"ANTHROPIC_BASE_URL: {error}.") from None
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")

@@ -19,7 +19,7 @@ from console.chat.calls import NOT_ANSWERED
 from console.chat.events import Answered, Called, Ended, Event, Failure, Notice, Piece, Reply, Retrying, Waiting
 from console.chat.model import ModelPlanner, planner_for
 from console.chat.planner import Turn
-from console.chat.prompt import PROMPT, tools_written
+from console.chat.prompt import PROMPT, tools, tools_written
 from console.chat.transcript import STOPPED, add_text
 from console.chat.wire import tokens
 from console.config import Config
@@ -37,7 +37,10 @@ CANCEL = use("scheduler_cancel", {"ids": ["1"]}, "toolu_c")
 
 @pytest.fixture
 def backend() -> MemoryBackend:
-    rows = (Job("1", HOSTILE, "running", "RUN", "gpu", owner="alice"), Job("2", "b", "pending", "P", "gpu", owner="alice"))
+    rows = (
+        Job("1", HOSTILE, "running", "RUN", "gpu", owner="alice"),
+        Job("2", "b", "pending", "P", "gpu", owner="alice"),
+    )
     return MemoryBackend("demo", rows)
 
 
@@ -191,7 +194,9 @@ async def test_a_failed_tool_is_a_failure_for_the_model(turn: Turn, backend: Mem
     async with planning(api) as planner:
         await events_of(planner, turn)
     block = api.requests[1]["messages"][2]["content"][0]
-    assert block["is_error"] and json.loads(block["content"])["untrusted_data"]["message"] == "slurmctld does not answer"
+    assert (
+        block["is_error"] and json.loads(block["content"])["untrusted_data"]["message"] == "slurmctld does not answer"
+    )
 
 
 # -- answers that are no plain answers
@@ -230,7 +235,7 @@ async def test_a_call_cut_off_by_max_tokens_is_asked_for_again_once(turn: Turn, 
 
 
 async def test_an_empty_object_of_a_call_that_was_cut_off_is_never_run(turn: Turn, backend: MemoryBackend) -> None:
-    """What the SDK makes of it: arguments `{}`. Were it run, a cancel without ids would be refused; a list would not."""
+    """The SDK makes `{}` of it. Were that run, a cancel without ids would be refused; a list would not."""
     cut = message(use("scheduler_list_jobs", raw='{"filter": {"owner": "me"'), stop="max_tokens")
     api = script(cut, cut)
     async with planning(api) as planner:
@@ -280,7 +285,7 @@ async def test_odd_names_and_ids_go_back_in_a_form_the_endpoint_takes(turn: Turn
     api = script(message(*odd), message(use("scheduler_list_queues", {}, "ok_1")), message(text("ok")))
     async with planning(api) as planner:
         events = await events_of(planner, turn)
-    assert [event.call.tool for event in events if isinstance(event, Called)][0] == "rm -rf /"
+    assert next(event.call.tool for event in events if isinstance(event, Called)) == "rm -rf /"
     names = [b["name"] for m in api.requests[2]["messages"] for b in m["content"] if b["type"] == "tool_use"]
     assert names == ["unknown_tool", "unknown_tool", "scheduler_list_queues", "scheduler_list_queues"]
     api.check()
@@ -304,7 +309,11 @@ async def test_a_busy_endpoint_is_asked_again_and_the_wait_is_told(turn: Turn) -
     async with planning(api) as planner:
         events = await events_of(planner, turn)
         assert isinstance(planner.sleep, Waits) and planner.sleep.seconds == [1, 60, 4]
-    assert [(event.attempt, event.seconds) for event in events if isinstance(event, Retrying)] == [(1, 1), (2, 60), (3, 4)]
+    assert [(event.attempt, event.seconds) for event in events if isinstance(event, Retrying)] == [
+        (1, 1),
+        (2, 60),
+        (3, 4),
+    ]
     assert events[-1] == Ended("done")
     api.check()
 
@@ -341,7 +350,9 @@ async def test_a_long_wait_can_be_stopped(turn: Turn) -> None:
     assert [m["role"] for m in turn.messages] == ["user"]
 
 
-async def test_a_cut_in_the_middle_of_a_call_runs_nothing_and_is_asked_again(turn: Turn, backend: MemoryBackend) -> None:
+async def test_a_cut_in_the_middle_of_a_call_runs_nothing_and_is_asked_again(
+    turn: Turn, backend: MemoryBackend
+) -> None:
     whole = message(CANCEL)
     api = script([*whole[:5], CUT], whole[:-1], message(text("Nothing then.")))
     async with planning(api) as planner:
@@ -456,13 +467,18 @@ def grown(engine: Engine, rounds: int, size: int = 2000) -> Turn:
         call = {"type": "tool_use", "id": f"old{number}", "name": "scheduler_hold", "input": {"ids": [f"{number}77"]}}
         messages.append({"role": "assistant", "content": [{"type": "text", "text": f"words {number}"}, call]})
         told = json.dumps({"state": "sent", "result": "accepted", "created": [], "note": HOSTILE + "x" * size})
-        messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"old{number}", "content": told}]})
+        messages.append(
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"old{number}", "content": told}]}
+        )
         messages.append({"role": "assistant", "content": [{"type": "text", "text": f"held {number}77"}]})
     return said(engine, "and the last sentence", messages)
 
 
-@pytest.mark.parametrize("step", [status(413, "request_too_large"), status(400, "invalid_request_error",
-                                  "prompt is too long: 9 > 8"), message(stop="model_context_window_exceeded")])  # fmt: skip
+@pytest.mark.parametrize(
+    "step",
+    [status(413, "request_too_large"), status(400, "invalid_request_error", "prompt is too long: 9 > 8"),
+     message(stop="model_context_window_exceeded")],
+)  # fmt: skip
 async def test_too_long_is_shortened_once_and_asked_again(engine: Engine, step: Any) -> None:
     turn = grown(engine, 12)
     before = tokens([m["content"] for m in turn.messages])
@@ -497,16 +513,25 @@ async def test_without_a_summary_it_is_shortened_in_fixed_form(engine: Engine) -
 
 
 async def test_a_turn_of_many_rounds_goes_on_the_same_after_shortening(turn: Turn) -> None:
-    """The estimate makes it happen before the endpoint complains; the endpoint's own count confirms it."""
-    rounds = [message(use("scheduler_list_jobs", {"limit": 50}, f"t{n}")) for n in range(12)]
-    api = script(*rounds[:6], message(text("Listed six times.")), *rounds[6:], message(text("Done.")), tokens=10**6)
-    size = tokens([PROMPT, tools_written()])
-    async with planning(api, context_tokens=size + 4096 + 900) as planner:
+    """Our estimate makes it happen before the endpoint complains; the endpoint's own count confirms it."""
+    left = list(range(30))
+
+    def answer(body: dict[str, Any]) -> list[dict[str, Any]]:
+        if "tool_choice" in body:
+            return message(text("Listed again and again."), tokens=0)
+        if not left:
+            return message(text("Done."), tokens=0)
+        return message(use("scheduler_list_jobs", {"limit": 50}, f"t{left.pop(0)}"), tokens=0)
+
+    api = script(*[answer] * 100, tokens=10**6)
+    room = tokens([PROMPT, list(tools())]) + 4096 + 3000
+    async with planning(api, context_tokens=room) as planner:
         events = await events_of(planner, turn)
-        assert api.counted
-    shortenings = sum(isinstance(event, Notice) for event in events)
-    assert shortenings >= 1 and [e for e in events if isinstance(e, Called)]
-    assert not api.problems
+    assert [event.call.id for event in events if isinstance(event, Called)] == [f"t{n}" for n in range(30)]
+    assert events[-1] == Ended("done") and 1 <= len(api.counted) < 15
+    assert max(tokens(body["messages"]) for body in api.requests) < 5000
+    assert "what runs?" in json.dumps(turn.messages)
+    assert not api.problems, api.problems
 
 
 async def test_a_count_that_says_otherwise_keeps_the_conversation(engine: Engine) -> None:
