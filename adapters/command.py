@@ -30,6 +30,8 @@ OUTPUT_LIMIT = 512 * 1024 * 1024
 STDERR_LIMIT = 64 * 1024
 _CHUNK = 256 * 1024
 _LOCALE = ("LANG", "LANGUAGE")
+_NOT_THEIRS = ("ANTHROPIC_",)
+"""Keys of the chat's model: no scheduler, no plugin and no job that inherits an environment gets them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,11 @@ def clean_environment(
         clean = {name: value for name, value in clean.items() if name not in _LOCALE and not name.startswith("LC_")}
         clean["LC_ALL"] = "C"
     return clean | dict(extra or {})
+
+
+def for_child(environment: Mapping[str, str]) -> dict[str, str]:
+    """`environment` without what is no business of a program that we start."""
+    return {name: value for name, value in environment.items() if not name.startswith(_NOT_THEIRS)}
 
 
 def find_program(name: str, environment: Mapping[str, str]) -> str | None:
@@ -108,7 +115,7 @@ async def run_read(
             stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=dict(environment),
+            env=for_child(environment),
             # A group of its own, to end as a whole, and no terminal that it could ask for a password.
             start_new_session=True,
             limit=_CHUNK,
@@ -197,7 +204,7 @@ async def run_write(
     """
     program = _program(command.argv, environment)
     outgoing.report(cluster, command)
-    return await asyncio.to_thread(_write, program, command, dict(environment), timeout)
+    return await asyncio.to_thread(_write, program, command, for_child(environment), timeout)
 
 
 def _write(program: str, command: Command, environment: dict[str, str], timeout: float) -> Finished:

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import httpx
 
+from adapters.command import for_child
 from adapters.local import tokens
 from adapters.local.problem import StartError
 from adapters.local.seed import ADMIN_KEY, JOIN_TOKEN
@@ -139,7 +140,7 @@ class EmbeddedCluster:
         with log.open("ab") as file:
             popen = subprocess.Popen(
                 [sys.executable, "-m", "adapters.local", *options, *parent], stdin=subprocess.DEVNULL, stdout=file,
-                stderr=file, cwd="/", process_group=0, env=os.environ | {"PYTHONPATH": str(PACKAGE_ROOT)},
+                stderr=file, cwd="/", process_group=0, env=for_child(os.environ) | {"PYTHONPATH": str(PACKAGE_ROOT)},
                 pass_fds=[self.parent[0], *([ready] if ready is not None else [])],
             )  # fmt: skip
         return Process(name, popen, log)

@@ -193,3 +193,13 @@ def test_the_environment_is_cleaned_by_prefix() -> None:
     assert clean == {"SLURM_CONF": "/etc/x", "HOME": "/h", "LC_ALL": "C", "SLURM_TIME_FORMAT": "%s"}
     mine = command.clean_environment(dirty, ("SQUEUE_", "SLURM_"), c_locale=False)
     assert mine == {"LANG": "de_DE.UTF-8", "LC_TIME": "fr", "HOME": "/h"}
+
+
+async def test_no_program_gets_the_keys_of_the_chats_model(environment: dict[str, str]) -> None:
+    """A submission hands its environment on to the job, where every administrator and its log can see it."""
+    keys = {"ANTHROPIC_API_KEY": "sk-1", "ANTHROPIC_AUTH_TOKEN": "t-1", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}
+    code = "import os; print(sorted(name for name in os.environ if 'ANTHROPIC' in name), os.environ['KEPT'])"
+    given = {**environment, **keys, "KEPT": "kept"}
+    read = await command.run_read([PYTHON, "-c", code], given)
+    written = await command.run_write("demo", Command((PYTHON, "-c", code)), given)
+    assert read.stdout == written.stdout == b"[] kept\n"
