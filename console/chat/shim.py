@@ -79,7 +79,7 @@ def _call(text: str) -> tuple[str, dict[str, Any]] | None:
     except ValueError:
         return None
     tool = found[names[0]]
-    return (tool, arguments) if tool in TOOLS and isinstance(arguments, dict) else None
+    return (tool, arguments) if isinstance(tool, str) and tool in TOOLS and isinstance(arguments, dict) else None
 
 
 def _forms(text: str, tool: str, arguments: dict[str, Any]) -> tuple[str, ...]:
@@ -100,4 +100,4 @@ def _others(messages: Iterable[Mapping[str, Any]]) -> Iterable[str]:
 
 def _bare(text: str) -> str:
     """Without quotes, spaces and escapes, so that a quotation is found however often it was quoted."""
-    return re.sub(r"[\s\"'`\\]+", "", unicodedata.normalize("NFKC", text)).casefold()
+    return re.sub(r"\\+[nrt]|[\s\"'`\\]+", "", unicodedata.normalize("NFKC", text)).casefold()
