@@ -43,6 +43,7 @@ class Board:
         self._aside = 0  # rebuilds that have begun
         self._settled = 0  # of these, the one whose result is shown
         self._timed = False
+        self._gone: set[Ref] | None = set()  # rows that went since marks were looked at; None: any of them may have
         pane.table.stay_on_top = True
 
     @property
@@ -58,7 +59,9 @@ class Board:
     def lost_marks(self) -> int:
         """Take the marks off rows that no longer exist; returns how many there were."""
         marks = self.pane.table.marks
-        gone = {ref for ref in marks if self._store.row(ref) is None}
+        suspects = marks if self._gone is None else self._gone & marks
+        self._gone = set()
+        gone = {ref for ref in suspects if self._store.row(ref) is None}
         if gone:
             self.set_marks(marks - gone)
         return len(gone)
@@ -71,6 +74,7 @@ class Board:
         """Everything anew: another filter or sort. Many rows are sorted aside, so that no key waits for them."""
         self._moment = moment
         self._aside += 1
+        self._gone = None
         if self._store.count(self.pane.kind) > ASIDE:
             self._run(self._rebuild_aside(self._aside, paused), f"board {self.pane.id}")
             return
@@ -82,7 +86,7 @@ class Board:
     async def _rebuild_aside(self, number: int, paused: bool) -> None:
         await self.view.rebuild_aside(self._store, self._cursor)
         if number == self._aside:
-            self._settled = number
+            self._settled, self._gone = number, None
             moment = self._moment or Moment(self._store.now(), self._store.marked)
             self._show(moment, paused, set(self.view.refs))
 
@@ -117,9 +121,13 @@ class Board:
                 self.pane.update_rows((), self.facts(False), moment)
             return
         if len(self._cursor) > MANY and self._store.count(self.pane.kind) > ASIDE:  # while a big list is being loaded
-            self.rebuild(moment)
+            if clock - self._ordered_at >= 1.0:
+                self._ordered_at = clock
+                self.rebuild(moment)
             return
         changes = self._cursor.take()
+        if self._gone is not None:
+            self._gone |= changes.gone
         self._stale_order |= self.view.update(self._store, changes)
         wait = 1.0 if self.view.total > BIG else 0.0
         if self._stale_order and clock - self._ordered_at >= wait:
