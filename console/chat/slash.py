@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adapters.model import JOB_STATUSES
 from adapters.text import clean
+from console.chat import clauses, grammar_acts, phrases
 from console.chat.calls import Calls
 from console.chat.events import Call, Ended, Event, Failure, Notice, Reply, Wants
-from console.chat.grammar import understand
 from console.chat.narrowing import scope_words
+from console.chat.phrases import Rest
 from console.chat.planner import Turn
-from console.chat.said import Said
 from console.chat.telling import told
 
 if TYPE_CHECKING:
@@ -102,10 +102,15 @@ async def _read(chat: Chat, tool: str, arguments: Mapping[str, Any], tell: Tell)
 
 
 async def _jobs(chat: Chat, words: str, tell: Tell) -> None:
-    meant = understand(f"list {words} jobs") if words else Said("scheduler_list_jobs")
-    if not isinstance(meant, Said) or meant.tool not in ("scheduler_list_jobs", "scheduler_get_job"):
-        meant = Said("scheduler_list_jobs", {"filter": {"name": words}})
-    await _read(chat, meant.tool, meant.args, tell)
+    where = clauses.cluster(phrases.normal(words))
+    rest = Rest(where.rest if where is not None else phrases.normal(words))
+    chosen = grammar_acts.filter(rest)
+    if ids := phrases.job_ids(rest):
+        chosen["ids"] = ids
+    if name := rest.left(grammar_acts.POLITE):
+        chosen["name"] = name
+    found: dict[str, Any] = {"filter": chosen} if chosen else {}
+    await _read(chat, "scheduler_list_jobs", found | ({"cluster": where.name} if where is not None else {}), tell)
 
 
 async def _why(chat: Chat, words: str, tell: Tell) -> None:
