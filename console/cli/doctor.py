@@ -43,7 +43,9 @@ class Check:
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--offline", action="store_true", help="do not contact any cluster")
+    told = "llm: try what the chat's model can do, in place of everything else"
+    parser.add_argument("what", nargs="?", choices=("llm",), help=told)
+    parser.add_argument("--offline", action="store_true", help="do not contact any cluster, nor a model")
 
 
 def run(args: Namespace) -> int:
@@ -54,6 +56,10 @@ def run(args: Namespace) -> int:
             checks.append(check)
             _print(check, args.json)
 
+    if args.what == "llm":
+        from console.cli.doctor_llm import run_llm
+
+        return run_llm(args, report, lambda: _code(checks))
     report([_program(), _terminal(), *_state_folder()])
     try:
         config = load_config(args)

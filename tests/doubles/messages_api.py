@@ -97,6 +97,8 @@ class MessagesApi:
         foreign: texts of the cluster, which may stand in results of tools alone.
         temperature: whether requests may set one.
         pause: seconds between two events of a stream.
+        tokens: what count_tokens says; None where there is no such route.
+        same_tools: all requests are of one conversation, in which the tools never change.
 
     Attributes:
         requests: bodies, in order; headers: those of each. left: streams that the client left before their end.
@@ -110,10 +112,11 @@ class MessagesApi:
         temperature: bool = False,
         pause: float = 0.0,
         tokens: int | None = 42,
+        same_tools: bool = True,
     ) -> None:
         self.steps: list[Step] = list(steps)
         self.secrets, self.foreign = tuple(secrets), tuple(foreign)
-        self.temperature, self.pause, self.tokens = temperature, pause, tokens
+        self.temperature, self.pause, self.tokens, self.same_tools = temperature, pause, tokens, same_tools
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.counted: list[dict[str, Any]] = []
@@ -181,7 +184,7 @@ class MessagesApi:
             names = [tool["name"] for tool in body["tools"]]
             written = json.dumps(body["tools"], ensure_ascii=False).encode()
             self._expect(names == sorted(names), "tools are not sorted")
-            self._expect(self._tools in (None, written), "tools have changed within the session")
+            self._expect(not self.same_tools or self._tools in (None, written), "tools have changed within the session")
             self._tools = written
         said = json.dumps(body.get("system", ""), ensure_ascii=False) + json.dumps(body.get("tools", []))
         ids: set[str] = set()
