@@ -229,7 +229,8 @@ class LogChunk:
     """A piece of a job's output. `data` is raw bytes; clean it before anybody sees it.
 
     `offset` is where `data` begins in the file. `reset` says that the file shrank or was replaced, so that what was
-    shown before is no longer its beginning. `at_end` says that the job is over and nothing will follow.
+    shown before is no longer its beginning. `at_end` says that the job is over and nothing will follow. `path` is the
+    file on this host that `data` was read from, as it opens it (not cleaned); empty where it came another way.
     """
 
     stream: Literal["stdout", "stderr"]
@@ -239,6 +240,7 @@ class LogChunk:
     reset: bool = False
     at_end: bool = False
     note: str = ""
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.filter import Monochrome, NoColor
@@ -22,10 +21,10 @@ from console.driver import ConsoleDriver
 from console.gate import ruled_out
 from console.hooks import HookRunner
 from console.keymap import KeymapError, rebound
-from console.link import Link
 from console.profiles import Hooks
 from console.remembered import Remembered
 from console.screens.main import MainScreen
+from console.terminal_app import Say, TerminalApp
 from console.themes import DEFAULTS, THEMES, ThemeError, default_theme, made
 from widgets.columns import Role
 
@@ -37,11 +36,10 @@ if TYPE_CHECKING:
     from console.engine import Engine
     from console.gate import Operation
 
-Say = Callable[[str, Role], None]
 TTY_CHECK = 5.0  # seconds between looks whether the terminal is still there
 
 
-class ConsoleApp(App[int]):
+class ConsoleApp(TerminalApp):
     """The console on an engine. It returns the exit code."""
 
     CSS_PATH = Path(__file__).parent / "console.tcss"
@@ -58,7 +56,6 @@ class ConsoleApp(App[int]):
         self.engine = engine
         self.remembered = remembered or Remembered()
         self.hooks = HookRunner(Hooks() if engine.config.forbid_hooks else engine.config.hooks, self._hook_said)
-        self.link = Link()
         self.commands = {command.id: command for command in rebound(engine.config.keys)}
         self.set_keymap({id: ",".join(self.commands[id].keys) for id in engine.config.keys})
         self._warned = False
@@ -97,10 +94,6 @@ class ConsoleApp(App[int]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return dict(DEFAULTS)
 
-    def wrote(self, seconds: float) -> None:
-        """The driver wrote to the terminal, and it took so long."""
-        self.link.wrote(seconds)
-
     # -- from start to end ------------------------------------------------------------------------------------------
 
     async def on_mount(self) -> None:
@@ -111,6 +104,7 @@ class ConsoleApp(App[int]):
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread: tests
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
         if isinstance(self._driver, ConsoleDriver):
+            self._driver.listen()
             self.set_interval(TTY_CHECK, self._check_terminal)
 
     async def on_unmount(self) -> None:
@@ -161,6 +155,8 @@ class ConsoleApp(App[int]):
         """Keys that come before a question listens never reach it, nor do those that come when we are leaving."""
         if isinstance(event, events.Key) and not self.screen_stack:
             return  # we are leaving: there is nothing left to press it on
+        if isinstance(event, events.Paste) and not event.is_forwarded and not self.may_paste(event):
+            return
         if isinstance(event, events.Key) and not event.is_forwarded:
             from console.screens.confirm import ConfirmScreen
 

@@ -95,14 +95,28 @@ async def _piece(call: Call, number: int, path: Path, stream: str, since: int | 
     return {"jobid": number, "stream": stream, **piece, "encoding": "base64", "at_end": at_end}
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file that is: another one may have taken its place under the same name."""
+    try:
+        facts = path.lstat()
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
+
+
 async def _follow(
     call: Call, number: int, path: Path, stream: str, since: int | None, tail: int | None
 ) -> AsyncIterator[bytes]:
     """Pieces as events `log`, each with the offset after it as id, until the job is over and all is sent."""
     loop = asyncio.get_running_loop()
     spoke = loop.time()
+    lines, file = tail, _identity(path)
     while not call.cluster.broker.closed:
-        piece = await _piece(call, number, path, stream, since, tail)
+        before, file = file, await asyncio.to_thread(_identity, path)
+        replaced = before is not None and file is not None and before != file
+        if replaced:
+            since, tail = None if lines is not None else 0, lines
+        piece = await _piece(call, number, path, stream, since, tail) | ({"reset": True} if replaced else {})
         sent = len(base64.b64decode(piece["data"]))
         since, tail = piece["offset"] + sent, None
         if sent or piece["at_end"] or piece.get("reset"):

@@ -133,8 +133,8 @@ async def _file(path: Path, id: str, stream: Stream, tail: int | None, since: in
         while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
             if held is not None:
                 yield held
-            held = LogChunk(stream, piece[1], piece[0], size)
-        yield replace(held or LogChunk(stream, b"", size, size), at_end=True)
+            held = LogChunk(stream, piece[1], piece[0], size, path=str(path))
+        yield replace(held or LogChunk(stream, b"", size, size, path=str(path)), at_end=True)
     except OSError as error:
         raise _unreadable(path, id, error) from error
 

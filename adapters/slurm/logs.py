@@ -121,19 +121,22 @@ async def read_log(
         seen = await _try(place, offset, patient=follow and not over)
         if seen is None:
             if quiet == 0:
-                yield LogChunk(stream, note=str(explain(place, FileNotFoundError(errno.ENOENT, ""))))
+                said = str(explain(place, FileNotFoundError(errno.ENOENT, "")))
+                yield LogChunk(stream, note=said, path=place.path)
         elif seen.size < offset or inode not in (None, seen.inode):
-            offset, inode = 0, seen.inode
-            yield LogChunk(stream, size=seen.size, reset=True)
+            offset = 0 if tail is None else await _start(place, tail, patient=True)  # 5 GB may have taken its place
+            inode = seen.inode
+            yield LogChunk(stream, offset=offset, size=seen.size, reset=True, path=place.path)
             continue
         else:
             inode = seen.inode
             if seen.data:
-                yield LogChunk(stream, seen.data, offset, seen.size)
+                yield LogChunk(stream, seen.data, offset, seen.size, path=place.path)
                 offset, quiet = offset + len(seen.data), 0
                 continue
         if over or not follow:
-            yield LogChunk(stream, offset=offset, size=seen.size if seen else None, at_end=over)
+            size = seen.size if seen else None
+            yield LogChunk(stream, offset=offset, size=size, at_end=over, path=place.path)
             return
         await sleep(LOOK_EVERY)
         quiet += 1

@@ -1,35 +1,42 @@
-"""A job's output, followed while it is written."""
+"""A job's output, followed while it is written: one stream, both beside each other, or both as one."""
 
 from __future__ import annotations
 
-import os
-import shlex
-import subprocess
-from typing import TYPE_CHECKING, ClassVar, Literal
+import asyncio
+import time
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from textual.app import ComposeResult, SuspendNotSupported
+from textual import events
+from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.content import Content
+from textual.containers import Container
 from textual.screen import Screen
-from textual.widgets import Static
 
-from adapters.base import AdapterError
+from adapters.base import AdapterError, LogChunk
 from adapters.model import Job
 from adapters.text import clean
 from console.commands import Context
+from console.log_reading import STREAMS, Stream, follow, follow_both
 from console.screens.bindings import CommandScreen, bindings_for
+from console.screens.log_find import LogFind
+from console.screens.log_open import LogOpen
 from widgets.key_bar import KeyBar
-from widgets.log_search import find, first_error
+from widgets.log_pane import LogPane
 from widgets.log_view import LogView
 
 if TYPE_CHECKING:
     from console.app import ConsoleApp
 
-TAIL = 5000  # lines read from the end of the log
+View: TypeAlias = Literal["stdout", "stderr", "beside", "merged"]
+VIEWS: tuple[View, ...] = ("stdout", "stderr", "beside", "merged")
+LOOK = 0.1  # seconds between looks for what is to be painted
+GAP = 0.2  # seconds between two paintings at least; a slow terminal makes it longer
+NARROW = 110  # columns below which two logs stand one above the other
 
 
-class LogScreen(CommandScreen, Screen[None]):
-    """One stream at a time; `e` switches between stdout and stderr."""
+class LogScreen(LogFind, LogOpen, CommandScreen, Screen[None]):
+    """`e` goes on from one view to the next; with two logs on screen Tab goes to the other one."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("log")
     contexts = frozenset[Context]({"log"})
@@ -38,134 +45,174 @@ class LogScreen(CommandScreen, Screen[None]):
         super().__init__()
         self._host = host
         self._job = job
-        self._stream: Literal["stdout", "stderr"] = "stdout"
-        self.heading = Static("", id="log-title")
-        self._wanted = ""
-        self._at: int | None = None
-        self.view = LogView()
+        self._view: View = "stdout"
+        self._wraps = False
+        self._active = 0
+        self._paths: dict[Stream, str] = {}
+        self.panes: list[LogPane] = []
+        self.logs = Container(id="logs")
         self.keys = KeyBar()
 
     def compose(self) -> ComposeResult:
-        yield self.heading
-        yield self.view
+        yield self.logs
         yield self.keys
 
-    def on_mount(self) -> None:
-        self.view.focus()
+    async def on_mount(self) -> None:
         self.keys.show(self.hints())
-        self._read()
+        await self._show(self._view)
+        self.set_interval(LOOK, self.tick)
+
+    # -- what is shown ----------------------------------------------------------------------------------------------
+
+    @property
+    def pane(self) -> LogPane:
+        """The log that the keys are for."""
+        return self.panes[self._active]
+
+    @property
+    def view(self) -> LogView:
+        return self.pane.view
 
     @property
     def movable(self) -> LogView:
         return self.view
 
-    def _read(self) -> None:
-        self._at = None
-        self.view.feed(b"", reset=True)
-        self.view.note(f"Waiting for {self._stream} …")
-        self._title()
-        self.run_worker(self._follow(), group="log", exclusive=True, exit_on_error=False)
+    @property
+    def stream(self) -> Stream:
+        """The stream of the pane that the keys are for; of the merged one its first."""
+        return "stderr" if self._view == "stderr" or (self._view == "beside" and self._active) else "stdout"
 
-    async def _follow(self) -> None:
-        """Read until the job is over or the screen is left. What goes wrong is said below the last line."""
+    @property
+    def path(self) -> str:
+        return self._paths.get(self.stream, "")
+
+    @property
+    def log_name(self) -> str:
+        """A name for a copy: letters, digits, dots and dashes alone."""
+        id = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "_" for char in self._job.id)
+        return f"job-{id[:60]}-{self._view if self._view == 'merged' else self.stream}.log"
+
+    async def _show(self, view: View) -> None:
+        """Read anew for this view."""
+        self._view, self._active, self._at = view, 0, None
+        self._paths.clear()
+        await self.logs.remove_children()
+        of = f" of job {clean(self._job.id, 40)} {clean(self._job.name, 60)}"
+        names = {"beside": STREAMS, "merged": ("stdout and stderr",)}.get(view, (view,))
+        merged = view == "merged"
+        self.panes = [LogPane(name, "" if n else of, merged=merged) for n, name in enumerate(names)]
+        self.logs.set_class(view == "beside", "-beside")
+        await self.logs.mount_all(self.panes)
+        for pane in self.panes:
+            if self._wraps:
+                pane.view.toggle_wrap()
+            pane.view.note(f"Waiting for {pane.name_shown} …")
+            pane.paint()
+        self._focus(0)
+        self.run_worker(self._read(), group="log", exclusive=True, exit_on_error=False)
+
+    async def _read(self) -> None:
+        """Read until the job is over or the screen is left. What goes wrong is said in the log."""
         try:
             reader = self._host.engine.reader(self._job.cluster)
-            async for chunk in reader.job_logs(self._job.id, self._stream, tail=TAIL, follow=True):
-                self.view.feed(chunk.data, chunk.reset)
-                if chunk.note:
-                    self.view.note(f"-- {clean(chunk.note)} --")
-                elif chunk.at_end:
-                    self.view.note("-- the job is over, this is all --")
-                elif chunk.data:
-                    self.view.note("")
-                self._title()
-            if not len(self.view.text):
-                self.view.note(f"-- the job wrote nothing to {self._stream} --")
         except AdapterError as error:
-            self.view.note(f"-- {clean(error.message)} {clean(error.hint)} --")
+            for pane in self.panes:
+                pane.view.note(f"-- {clean(error.message)} {clean(error.hint)} --")
+            return
+        if self._view == "merged":
+            await follow_both(reader, self._job.id, self)
+        else:
+            streams = STREAMS if self._view == "beside" else (self.stream,)
+            await asyncio.gather(*(follow(reader, self._job.id, stream, self) for stream in streams))
 
-    def _title(self, word: str = "") -> None:
-        following = "following" if self.view.following else "not following, f follows"
-        dropped = f", first {self.view.text.dropped} lines dropped" if self.view.text.dropped else ""
-        name = clean(self._job.name, 60)
-        lines = f"{len(self.view.text)} lines{dropped}, {following}" + (f"; {word}" if word else "")
-        text = f" {self._stream} of job {clean(self._job.id, 40)} {name}  {lines}"
-        self.heading.update(Content(text), layout=False)
+    # -- from who reads ---------------------------------------------------------------------------------------------
+
+    def _pane_of(self, stream: Stream) -> LogPane:
+        return self.panes[1] if self._view == "beside" and stream == "stderr" else self.panes[0]
+
+    def fed(self, chunk: LogChunk) -> None:
+        """A piece came."""
+        if chunk.path:
+            self._paths[chunk.stream] = chunk.path
+        view = self._pane_of(chunk.stream).view
+        if self._view != "merged":
+            view.feed(chunk.data, chunk.reset)
+            return
+        if chunk.reset:
+            view.text.forget(chunk.stream)
+            view.text.say(f"-- {chunk.stream} was cut or replaced and begins anew --")
+        view.feed(chunk.data, origin=chunk.stream)
+
+    def noted(self, stream: Stream, text: str) -> None:
+        """To be said below the last line."""
+        self._pane_of(stream).view.note(text)
+
+    def said(self, text: str) -> None:
+        """To be said between the lines."""
+        view = self.panes[0].view
+        view.text.say(text)
+        view.fresh = True
+
+    # -- painting ---------------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Paint what came, as often as the terminal takes it."""
+        if self.is_current and any(p.view.fresh for p in self.panes) and self._host.link.due(time.monotonic(), GAP):
+            for pane in self.panes:
+                pane.paint()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.logs.set_class(event.size.width < NARROW, "-narrow")
+
+    def _focus(self, index: int) -> None:
+        self._active = index
+        self.view.focus()
+        for n, pane in enumerate(self.panes):
+            pane.set_class(n == index and len(self.panes) > 1, "-active")
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        for n, pane in enumerate(self.panes):
+            if event.widget is pane.view and n != self._active:
+                self._at = None
+                self._focus(n)
+
+    # -- keys -------------------------------------------------------------------------------------------------------
+
+    async def do_log_stream(self) -> None:
+        await self._show(VIEWS[(VIEWS.index(self._view) + 1) % len(VIEWS)])
+
+    def do_log_other(self) -> None:
+        self._at = None
+        self._focus((self._active + 1) % len(self.panes))
 
     def _move(self, by: int) -> None:
         super()._move(by)
-        self._title()
+        self.pane.say()
 
     def do_move_top(self) -> None:
         self.view.to_top()
-        self._title()
+        self.pane.say()
 
     def do_move_bottom(self) -> None:
         self.view.to_end()
-        self._title()
-
-    def do_log_search(self) -> None:
-        """Ask for a text and go to the next line that holds it."""
-        from console.screens.prompt import PromptScreen
-
-        prompt = PromptScreen("Search the log", "Text", initial=self._wanted)
-        self.app.push_screen(prompt, self._search)
-
-    def _search(self, wanted: str | None) -> None:
-        if wanted:
-            self._wanted = wanted
-            self._go_to_found(1)
-
-    def _go_to_found(self, step: int) -> None:
-        start = self._at if self._at is not None else self.view.top - (step > 0)
-        self._show_found(find(self.view.text, self._wanted, start, step), f"{clean(self._wanted, 40)!r} is not in it")
-
-    def _show_found(self, index: int | None, otherwise: str) -> None:
-        if index is None:
-            self._title(otherwise)
-            return
-        self._at = index
-        self.view.show_line(index)
-        self._title(f"line {index + 1}")
-
-    def do_log_next(self) -> None:
-        if self._wanted:
-            self._go_to_found(1)
-        else:
-            self.do_log_search()
-
-    def do_log_previous(self) -> None:
-        if self._wanted:
-            self._go_to_found(-1)
-
-    def do_log_error(self) -> None:
-        """Go to the first line that speaks of an error, then to the next one."""
-        start = self._at if self._at is not None else -1
-        self._show_found(first_error(self.view.text, start), "no line speaks of an error")
+        self.pane.say()
 
     def do_log_wrap(self) -> None:
-        self._title("long lines wrapped" if self.view.toggle_wrap() else "long lines cut")
-
-    def do_log_pager(self) -> None:
-        """Hand what was read to the person's pager; the console comes back when it ends."""
-        lines = "\n".join(self.view.text.line(n) for n in range(len(self.view.text)))
-        pager = shlex.split(os.environ.get("PAGER", "less"))
-        try:
-            with self.app.suspend():
-                subprocess.run(pager, input=lines.encode(), check=False)
-        except (OSError, SuspendNotSupported) as error:
-            self._title(f"{pager[0]}: {getattr(error, 'strerror', None) or 'cannot run here'}")
+        for pane in self.panes:
+            self._wraps = pane.view.toggle_wrap()
+        self.pane.say("long lines wrapped" if self._wraps else "long lines cut")
 
     def do_log_follow(self) -> None:
         if self.view.following:
             self.view.following = False
         else:
             self.view.to_end()
-        self._title()
+        self.pane.say()
 
-    def do_log_stream(self) -> None:
-        self._stream = "stderr" if self._stream == "stdout" else "stdout"
-        self._read()
+    def _outside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let another program have the terminal, one at a time."""
+        if not any(worker.group == "outside" and worker.is_running for worker in self.workers):
+            self.run_worker(work, group="outside", exit_on_error=False)
 
     def do_help(self) -> None:
         from console.screens.help import HelpScreen

@@ -59,8 +59,8 @@ class OpenKeys:
             self._host.push_screen(NodeScreen(self._host, ref))
 
     def do_suspend(self) -> None:
-        """Hand the terminal back to the shell until the person says fg. Writes in flight go on when they do."""
-        self._host.action_suspend_process()
+        """Hand the terminal back to the shell until the person says fg."""
+        self._host.to_shell(self.say)
 
     def do_copy(self) -> None:
         """The ids of the marked rows, or of the cursor's, to the terminal's clipboard."""

@@ -2,24 +2,126 @@
 
 from __future__ import annotations
 
-from console.link import LONGEST, Link
+import random
+
+from console.link import BLOCKED, FAST, GROW_AFTER, LEAST, LONGEST, MOST_QUEUED, SLOW, Link
+
+GAP = 0.25  # exact in binary
 
 
-def test_slow_writes_stretch_the_time_between_paintings_and_quick_ones_bring_it_back() -> None:
+class SlowTerminal:
+    """A double of a terminal on a line of so many bytes a second, with a buffer in the kernel, in simulated time."""
+
+    def __init__(self, link: Link, rate: float, buffer: int = 8192) -> None:
+        self.link = link
+        self.now = 0.0
+        self._rate = rate
+        self._buffer = buffer
+        self._filled = 0.0
+        self.sent = 0
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+        self._filled = max(0.0, self._filled - seconds * self._rate)
+
+    def write(self, count: int) -> None:
+        """Write as the driver does: piece by piece, each taking as long as there is no room for it."""
+        self.link.queued(count)
+        self.sent += count
+        while count > 0:
+            piece = min(1024, count)
+            blocked = max(0.0, (self._filled + piece - self._buffer) / self._rate)
+            self.wait(blocked)
+            self._filled += piece
+            self.link.wrote(piece, blocked, self.now)
+            count -= piece
+
+    @property
+    def behind(self) -> float:
+        """Seconds until what was written has arrived."""
+        return self._filled / self._rate
+
+
+def test_a_quick_terminal_is_painted_at_every_gap() -> None:
     link = Link()
-    assert not link.slow and link.due(0.0, 0.2)
-    assert not link.due(0.1, 0.2) and link.due(0.2, 0.2)
-    link.wrote(0.2)
-    assert link.slow and link.due(1.0, 0.2)
-    assert not link.due(1.3, 0.2) and link.due(1.4, 0.2)
-    for _ in range(20):
-        link.wrote(0.001)
+    for n in range(100):
+        assert link.due(n * GAP, GAP)
+        assert not link.due(n * GAP + GAP / 2, GAP)
+        link.queued(10_000)
+        link.wrote(10_000, 0.0001, n * GAP)
+    assert not link.slow and not link.backlog
+
+
+def test_on_a_slow_line_half_of_it_stays_free_for_what_keys_lead_to() -> None:
+    """20 kB/s, and 10 kB to paint at every chance: what was painted is nearly always there before the next begins."""
+    link, behind, painted = Link(), [], 0
+    terminal = SlowTerminal(link, rate=20_000)
+    while terminal.now < 120:
+        behind.append(terminal.behind)
+        if link.due(terminal.now, GAP):
+            terminal.write(10_000)
+            painted += 1
+        terminal.wait(0.05)
+    assert link.slow
+    assert painted >= 60  # still at least every other second
+    after = sorted(behind[200:])
+    assert after[len(after) // 2] < 0.1  # a key pressed at any moment mostly waits for nothing
+    assert terminal.sent / terminal.now < 0.8 * 20_000
+
+
+def test_small_changes_are_painted_often_on_a_slow_line_too() -> None:
+    link, painted = Link(), 0
+    terminal = SlowTerminal(link, rate=20_000)
+    terminal.write(30_000)  # the first screen
+    assert link.slow
+    terminal.wait(2 * LONGEST)
+    start = terminal.now
+    while terminal.now < start + 10:
+        if link.due(terminal.now, GAP):
+            terminal.write(400)
+            painted += 1
+        terminal.wait(0.01)
+    assert painted >= 35  # of 40 chances
+
+
+def test_a_terminal_that_was_stopped_for_a_minute_is_quick_again_soon() -> None:
+    link = Link()
+    link.queued(1000)
+    link.wrote(1000, 60.0, 60.0)
+    assert link.slow
+    now = 60.0
+    for _ in range(60):
+        now += GROW_AFTER
+        link.queued(1000)
+        link.wrote(1000, 0.0001, now)
     assert not link.slow
 
 
-def test_it_never_waits_longer_than_five_seconds() -> None:
+def test_it_never_waits_for_long() -> None:
+    """However little the terminal takes: what is believed of it is bounded."""
     link = Link()
-    for _ in range(50):
-        link.wrote(1.0)
-    assert link.due(0.0, 0.2)
-    assert link.due(LONGEST, 0.2)
+    assert link.due(0.0, GAP)
+    link.queued(1_000_000)
+    link.wrote(1_000_000, 1000.0, 1000.0)
+    assert not link.due(1000.0, GAP)
+    assert link.due(1000.0 + 2 * LONGEST, GAP)
+
+
+def test_nothing_is_painted_while_the_terminal_takes_nothing() -> None:
+    link = Link()
+    link.queued(5000)
+    link.wrote(1024, 1.0, 1.0)
+    assert link.backlog == 5000 - 1024 and link.full
+    assert not link.due(10_000.0, GAP)
+    link.wrote(5000 - 1024 - MOST_QUEUED, 0.0, 1.0)
+    assert not link.full
+
+
+def test_a_hiccup_of_the_machine_is_no_slow_line() -> None:
+    """Under load one write in twenty takes some milliseconds."""
+    link, chance = Link(), random.Random(1)
+    for n in range(1000):
+        link.queued(1024)
+        link.wrote(1024, 2 * BLOCKED if chance.random() < 0.05 else 0.0001, n * 0.1)
+    assert not link.slow
+    assert LEAST < SLOW < FAST
