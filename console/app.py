@@ -23,6 +23,7 @@ from console.hooks import HookRunner
 from console.keymap import KeymapError, rebound
 from console.profiles import Hooks
 from console.remembered import Remembered
+from console.screens.attending import Attending
 from console.screens.main import MainScreen
 from console.terminal_app import Say, TerminalApp
 from console.themes import DEFAULTS, THEMES, ThemeError, default_theme, made
@@ -35,11 +36,12 @@ if TYPE_CHECKING:
     from console.config import Config
     from console.engine import Engine
     from console.gate import Operation
+    from console.grants import Wish
 
 TTY_CHECK = 5.0  # seconds between looks whether the terminal is still there
 
 
-class ConsoleApp(TerminalApp):
+class ConsoleApp(Attending, TerminalApp):
     """The console on an engine. It returns the exit code."""
 
     CSS_PATH = Path(__file__).parent / "console.tcss"
@@ -50,10 +52,12 @@ class ConsoleApp(TerminalApp):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "leave", "Quit", show=False)]
 
     def __init__(
-        self, engine: Engine, driver_class: type[Driver] | None = None, remembered: Remembered | None = None
-    ) -> None:
+        self, engine: Engine, driver_class: type[Driver] | None = None, remembered: Remembered | None = None,
+        autopilot: Wish | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(driver_class=driver_class)
         self.engine = engine
+        self.attend(autopilot)
         self.remembered = remembered or Remembered()
         self.hooks = HookRunner(Hooks() if engine.config.forbid_hooks else engine.config.hooks, self._hook_said)
         self.commands = {command.id: command for command in rebound(engine.config.keys)}
@@ -109,6 +113,7 @@ class ConsoleApp(TerminalApp):
 
     async def on_unmount(self) -> None:
         await self.hooks.stop()
+        await self.main.close_chat()
 
     def _hook_said(self, text: str) -> None:
         self.main.notice(text, "warn")
@@ -116,6 +121,7 @@ class ConsoleApp(TerminalApp):
     async def _start(self) -> None:
         """Start the engine once the empty screen is painted; learn what each cluster can do as it answers."""
         await self.engine.start()
+        await self.begin_attending()
         for name in self.engine.clusters:
             self.run_worker(self._learn(name), group=f"learn {name}", exclusive=True, exit_on_error=False)
 
@@ -138,11 +144,12 @@ class ConsoleApp(TerminalApp):
             self.exit(129)
 
     def leave(self, say: Say) -> None:
-        """Quit; with writes in flight the first time only says so."""
+        """Quit; with writes in flight, or a turn of the chat, the first time only says so."""
         sending = sum(not operation.done for operation in self.engine.gate.operations)
-        if sending and not self._warned:
+        if (sending or self.main.talking) and not self._warned:
             self._warned = True
-            say(f"{sending} being sent. q again leaves once that has its answer.", "warn")
+            told = f"{sending} being sent. q again leaves once that has its answer."
+            say(told if sending else "The chat is at work. q again stops it and leaves.", "warn")
             return
         self.exit(0)
 
@@ -158,9 +165,8 @@ class ConsoleApp(TerminalApp):
         if isinstance(event, events.Paste) and not event.is_forwarded and not self.may_paste(event):
             return
         if isinstance(event, events.Key) and not event.is_forwarded:
-            from console.screens.confirm import ConfirmScreen
-
-            if isinstance(self.screen, ConfirmScreen) and not self.screen.admits(event):
+            admits = getattr(self.screen, "admits", None)
+            if admits is not None and not admits(event):
                 return
         await super().on_event(event)
 
@@ -193,25 +199,20 @@ class ConsoleApp(TerminalApp):
 
     def write(self, intent: Intent, say: Say, sent: Callable[[Operation], None] | None = None) -> None:
         """Have the gate plan an intent and ask. One question at a time: a key held down opens no second one."""
-        from console.screens.confirm import ConfirmScreen
         from console.screens.writes import confirm_and_send
 
-        if any(isinstance(screen, ConfirmScreen) for screen in self.screen_stack) or self._writing:
-            return
-        self._writing = True
-
         async def flow() -> None:
-            try:
-                operation = await confirm_and_send(self.engine.gate, self.push_screen_wait, intent, say)
-                if operation is not None and sent is not None:
-                    sent(operation)
-            finally:
-                self._writing = False
+            operation = await confirm_and_send(self.engine.gate, self.push_screen_wait, intent, say)
+            if operation is not None and sent is not None:
+                sent(operation)
 
-        self.run_worker(flow(), group="write", exit_on_error=False)
+        self.ask_once(flow)
 
 
-def run_app(config: Config, *, cluster: str | None = None, record: Path | None = None, anonymous: bool = False) -> int:
+def run_app(
+    config: Config, *, cluster: str | None = None, record: Path | None = None, anonymous: bool = False,
+    autopilot: Wish | None = None,
+) -> int:  # fmt: skip
     """Run the console until the person leaves; returns the exit code. Raises ConfigError for an unknown cluster, and
     RecordingFailed where `record`, the file to write what is shown to, cannot be made.
 
@@ -231,7 +232,7 @@ def run_app(config: Config, *, cluster: str | None = None, record: Path | None =
     engine = Engine(config, read_through=through)
 
     async def main() -> int:
-        app = ConsoleApp(engine, ConsoleDriver, Remembered(state_folder()))
+        app = ConsoleApp(engine, ConsoleDriver, Remembered(state_folder()), autopilot)
         try:
             left_with = await app.run_async(mouse=config.mouse)
             return left_with if left_with is not None else (app.return_code or 0)  # 1 after a crash

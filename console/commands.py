@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Context: TypeAlias = Literal["main", "jobs", "queues", "nodes", "node", "job", "log", "sent", "confirm", "help"]
+Context: TypeAlias = Literal[
+    "main", "jobs", "queues", "nodes", "node", "job", "log", "sent", "chat", "say", "inbox", "confirm", "help"
+]
 """Where a command is understood: on the main screen, in one of its panes, or in a dialog."""
 
 TITLES: dict[Context, str] = {
@@ -22,6 +24,9 @@ TITLES: dict[Context, str] = {
     "job": "In the job detail",
     "log": "In a log",
     "sent": "In the list of what was sent",
+    "chat": "In the chat, over its transcript",
+    "say": "In the chat, while writing",
+    "inbox": "In the inbox",
     "confirm": "In a question before a write",
     "help": "In the help",
 }
@@ -76,7 +81,8 @@ def show_key(key: str) -> str:
 
 
 _LISTS: tuple[Context, ...] = ("main", "node", "job", "log", "sent", "help")
-_MOVES: tuple[Context, ...] = (*_LISTS, "confirm")
+_MOVES: tuple[Context, ...] = (*_LISTS, "confirm", "chat", "inbox")
+_AGENTS: tuple[Context, ...] = ("main", "chat", "inbox")
 
 COMMANDS: tuple[Command, ...] = (
     Command("move.down", ("j", "down"), "down", "Move one row or line down.", _MOVES),
@@ -88,8 +94,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("pane.jobs", ("1",), "jobs", "Go to the jobs.", ("main",)),
     Command("pane.queues", ("2",), "queues", "Go to the queues.", ("main",)),
     Command("pane.nodes", ("3",), "nodes", "Go to the nodes.", ("main",)),
-    Command("pane.next", ("tab",), "next pane", "Go to the next pane.", ("main",), rank=90),
-    Command("pane.previous", ("shift+tab",), "previous pane", "Go to the previous pane.", ("main",)),
+    Command("pane.next", ("tab",), "next pane", "Go to the next pane.", ("main", "chat"), rank=90),
+    Command("pane.previous", ("shift+tab",), "previous pane", "Go to the previous pane.", ("main", "chat")),
     Command("menu", ("x",), "actions", "List what can be done to the row or the marks.", ("main",), rank=18),
     Command(
         "palette", ("colon", "ctrl+p"), "commands", "Find and run any command, or type a line.", ("main",), rank=22
@@ -110,6 +116,34 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "operation.stop", ("S",), "stop", "Stop the newest operation between two of its steps.", ("sent",), rank=10
     ),
+    Command("chat", ("c",), "chat", "Open the chat, or go to where one writes.", ("main", "chat"), rank=19),
+    Command("inbox", ("a",), "answer", "Show what agents propose; looking sends nothing.", ("main",), rank=42),
+    Command(
+        "chat.inbox", ("ctrl+o", "a"), "answer", "Show what agents propose, from the chat.", ("chat", "say"), rank=10
+    ),
+    Command(
+        "chat.fold",
+        ("ctrl+t", "t"),
+        "results",
+        "Unfold the results of the tool calls on screen, or fold them.",
+        ("chat", "say"),
+        rank=12,
+    ),
+    Command(
+        "inbox.approve",
+        ("A",),
+        "approve",
+        "Open the question of the proposal; on the head of a group, of each of its proposals.",
+        ("inbox",),
+        rank=10,
+    ),
+    Command(
+        "inbox.deny", ("D",), "deny", "Deny the proposal, or its whole group; asks for a reason.", ("inbox",), rank=12
+    ),
+    Command("inbox.deny_all", ("X",), "deny all", "Deny all that waits; asks for a reason.", ("inbox",), rank=14),
+    Command("scope", ("S",), "scope", "Set how far agents may reach: whose jobs, which queues, clusters.", _AGENTS),
+    Command("autopilot", ("B",), "autopilot", "Answer agents beforehand, within limits; asks first.", _AGENTS),
+    Command("autopilot.off", ("b",), "brake", "End autopilot at once.", _AGENTS),
     Command(
         "filter",
         ("slash",),
@@ -256,11 +290,16 @@ COMMANDS: tuple[Command, ...] = (
     Command("refresh", ("r",), "refresh", "Ask for fresh data now.", ("main",), rank=60),
     Command("pause", ("p",), "pause", "Stop painting changes, or go on; data still comes in.", ("main",), rank=70),
     Command(
-        "help", ("question_mark",), "help", "Show the keys that work here.", ("main", "node", "job", "log"), rank=0
+        "help",
+        ("question_mark",),
+        "help",
+        "Show the keys that work here.",
+        ("main", "chat", "inbox", "node", "job", "log"),
+        rank=0,
     ),
-    Command("back", ("escape",), "back", "Go one level back; never quits, never acts.", _MOVES, rank=80),
+    Command("back", ("escape",), "back", "Go one level back; never quits, never acts.", (*_MOVES, "say"), rank=80),
     Command("confirm.yes", ("y",), "confirm", "Send what is shown, where one key is enough.", ("confirm",)),
-    Command("quit", ("q",), "quit", "Leave; in a dialog, close it.", _LISTS, rank=95),
+    Command("quit", ("q",), "quit", "Leave; in a dialog, close it.", (*_LISTS, "inbox"), rank=95),
 )
 
 _BY_ID = {command.id: command for command in COMMANDS}

@@ -19,12 +19,13 @@ from adapters.text import clean, clean_lines
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What must be answered: the key `y`, or `expected` typed; `why` and `asks` say it to a person."""
+    """What must be answered: the key `y`, or `expected` typed; `why`, `asks` and `no` (of Esc) say it to a person."""
 
     how: Literal["key", "type"] = "key"
     expected: str = "y"
     why: str = ""
     asks: str = ""
+    no: str = "declines"
 
 
 class TypedAnswer(Input):
@@ -61,7 +62,11 @@ def plan_content(plan: Plan, notes: Sequence[str] = ()) -> Content:
 
 
 class ConfirmPanel(Vertical):
-    """The question and its answer. It decides nothing by itself: whether it is armed comes from its screen."""
+    """The question and its answer. It decides nothing by itself: whether it is armed comes from its screen.
+
+    Args:
+        content: all that is agreed to; a yes counts once its end was on screen.
+    """
 
     DEFAULT_CSS = """
     ConfirmPanel { height: auto; }
@@ -78,15 +83,13 @@ class ConfirmPanel(Vertical):
             self.approved = approved
             self.typed = typed
 
-    def __init__(self, plan: Plan, question: Question, notes: Sequence[str] = ()) -> None:
+    def __init__(self, content: Content, question: Question) -> None:
         super().__init__(id="confirm-panel")
         self.question = question
         self._armed = False
         self._seen = False
-
-        why = [f"A typed answer is needed: {question.why}."] if question.why else []
         # Made here and not in compose: a key may come before the dialog is composed.
-        self.body = VerticalScroll(Static(plan_content(plan, (*notes, *why)), id="confirm-plan"), id="confirm-body")
+        self.body = VerticalScroll(Static(content, id="confirm-plan"), id="confirm-body")
         self.body.can_focus = False
         self._hint_line = Static("", id="confirm-hint")
         self._no = Button(Content("Cancel"), id="confirm-no", compact=True)
@@ -168,5 +171,5 @@ class ConfirmPanel(Vertical):
             return "There is more below: scroll to its end first (Down, PgDn, End)."
         if question.how == "type":
             asked = clean(question.asks) or "the answer"
-            return f"Type {asked} ({clean(question.expected)}), then Enter twice. Esc declines."
-        return "y confirms, Esc declines." if self._armed else "Wait a moment …"
+            return f"Type {asked} ({clean(question.expected)}), then Enter twice. Esc {question.no}."
+        return f"y confirms, Esc {question.no}." if self._armed else "Wait a moment …"

@@ -29,6 +29,7 @@ class Status:
         read_only: no write will be sent.
         slow: the link is slow, so the screen is painted less often.
         clock: hours and minutes, in the person's time zone.
+        waiting: how many proposals wait for an answer, and the key that shows them.
     """
 
     feeds: tuple[tuple[str, Role], ...] = ()
@@ -38,6 +39,7 @@ class Status:
     read_only: bool = False
     slow: bool = False
     clock: str = ""
+    waiting: str = ""
 
 
 class StatusBar(Widget):
@@ -66,6 +68,8 @@ class StatusBar(Widget):
     def _right(self) -> list[tuple[str, str]]:
         status = self._status
         parts: list[tuple[str, str]] = []
+        if status.waiting:
+            parts.append((f" {status.waiting} ", "badge"))
         if status.slow:
             parts.append(("slow link", "warn"))
         if status.sending:

@@ -11,6 +11,7 @@ from console.cli.output import emit_json
 from console.cli.writing import carry_out, show_only
 from console.engine import Engine
 from console.gate import PlanFiles, WaitingPlan
+from console.waiting import record_denial
 
 DESCRIPTION = """Plans that agents left for a person.
 
@@ -66,11 +67,6 @@ def _list(plans: PlanFiles, args: Namespace) -> int:
 async def _deny(engine: Engine, plans: PlanFiles, waiting: WaitingPlan, reason: str) -> int:
     """A no needs no plan that still holds: it is on record even where the cluster cannot be reached."""
     plans.take(waiting.plan_id)
-    intent = waiting.intent
-    engine.audit.append(
-        "declined", decision="declined", message=clean(reason, 400), cluster=intent.cluster, origin=intent.origin,
-        action=intent.verb, parameters=intent.parameters(), intent_id=str(intent.intent_id), plan_id=waiting.plan_id,
-        targets=[str(ref) for ref in intent.targets_named],
-    )  # fmt: skip
+    record_denial(engine.audit, waiting, reason)
     print("Denied; nothing was sent.")
     return DONE

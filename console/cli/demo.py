@@ -8,12 +8,15 @@ import sys
 from argparse import ArgumentParser, Namespace
 from types import FrameType
 
+from console.cli.console import add_autopilot, wish_of
+
 WORKERS, SLOTS = 3, 8
 
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--headless", action="store_true",
                         help="no console: one line of JSON when ready, then run until SIGINT or SIGTERM")  # fmt: skip
+    add_autopilot(parser)
 
 
 class _Told(Exception):
@@ -41,6 +44,7 @@ def run(args: Namespace) -> int:
 
 
 def _run(args: Namespace) -> int:
+    wish = wish_of(args)
     from adapters.local.launch import launch
     from adapters.local.workload import Workload
 
@@ -54,4 +58,4 @@ def _run(args: Namespace) -> int:
             return 1
         from console.cli.console import run_console
 
-        return run_console(cluster.config, read_only=args.read_only)
+        return run_console(cluster.config, read_only=args.read_only, autopilot=wish)

@@ -10,10 +10,13 @@ from types import ModuleType
 
 from console import __version__
 from console.cli import SUBCOMMANDS, Subcommand
+from console.cli.console import add_autopilot
 from console.cli.exits import MEANINGS
 from console.cli.options import global_defaults, global_options
 
 DESCRIPTION = "A terminal operations console for job schedulers. Without a command: the console."
+WITH_CHAT = ("console", "demo")
+"""Commands that open a chat, which autopilot is for."""
 
 
 def _table_of_commands() -> str:
@@ -36,6 +39,7 @@ def main_parser() -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    add_autopilot(parser)
     parser.add_argument("--version", action="version", version=f"pilothouse {__version__}")
     parser.add_argument("command", nargs="?", metavar="command", help=SUPPRESS)
     parser.add_argument("rest", nargs=REMAINDER, help=SUPPRESS)
@@ -59,6 +63,8 @@ def parse(argv: Sequence[str]) -> tuple[ModuleType, Namespace]:
     parser = main_parser()
     args = parser.parse_args(list(argv), namespace=global_defaults())
     row = find_subcommand(args.command or "console", parser)
+    if hasattr(args, "autopilot") and row.name not in WITH_CHAT:
+        parser.error(f"--autopilot is for the console, not for {row.name}.")
     module = import_module(row.module)
     summary = row.help[0].upper() + row.help[1:] + "."
     sub = ArgumentParser(

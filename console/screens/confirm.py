@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,7 +18,7 @@ from console.commands import Context
 from console.gate import Prepared
 from console.screens.bindings import CommandScreen, bindings_for
 from console.screens.keyguard import QUIET, KeyGuard
-from widgets.confirm import ConfirmPanel, Question, TypedAnswer
+from widgets.confirm import ConfirmPanel, Question, TypedAnswer, plan_content
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,32 +29,36 @@ class Answer:
     typed: str | None = None
 
 
-class ConfirmScreen(CommandScreen, ModalScreen[Answer]):
-    """Shows a prepared plan and returns the answer. Esc and the focused button decline."""
+class QuestionScreen(CommandScreen, ModalScreen[Answer]):
+    """Shows what is asked and returns the answer. Esc and the focused button decline."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("confirm")
     contexts = frozenset[Context]({"confirm"})
 
-    def __init__(self, prepared: Prepared, guard: KeyGuard | None = None) -> None:
+    def __init__(
+        self, title: str, subtitle: str, content: Content, question: Question, guard: KeyGuard | None = None
+    ) -> None:
         super().__init__()
-        self._prepared = prepared
+        self._titles = (title, subtitle)
         self._guard = guard or KeyGuard()
-        confirm = prepared.confirm
-        question = Question(confirm.how, confirm.expected, confirm.why, confirm.asks)
-        self.panel = ConfirmPanel(prepared.plan, question, prepared.notes)
+        self.panel = ConfirmPanel(content, question)
 
     def compose(self) -> ComposeResult:
         dialog = Vertical(self.panel, id="confirm-dialog", classes="dialog")
-        dialog.border_title = Content(f" {clean(self._prepared.intent.describe(), 60)}? ")
-        dialog.border_subtitle = Content(f" cluster {clean(self._prepared.intent.cluster, 40)} ")
+        dialog.border_title = Content(f" {clean(self._titles[0], 70)}? ")
+        dialog.border_subtitle = Content(f" {clean(self._titles[1], 50)} ")
         yield dialog
 
     def on_resize(self, event: events.Resize) -> None:
-        self.panel.fit(event.size.height)
+        self._fit(event.size.height)
 
     def on_mount(self) -> None:
-        self.panel.fit(self.app.size.height)
+        self._fit(self.app.size.height)
         self.set_timer(QUIET + 0.02, self._listen)
+
+    def _fit(self, height: int) -> None:
+        """The banner of autopilot keeps a line to itself."""
+        self.panel.fit(height - self.app.has_class("-autopilot"))
 
     def admits(self, event: events.Key) -> bool:
         """Whether a key may reach the dialog: not before it listens. Esc always may."""
@@ -104,3 +109,29 @@ class ConfirmScreen(CommandScreen, ModalScreen[Answer]):
         if message.approved and not self._guard.calm:
             return
         self.dismiss(Answer(message.approved, message.typed))
+
+
+class ConfirmScreen(QuestionScreen):
+    """Shows a prepared plan.
+
+    Args:
+        foreword: what is to be said before the plan: who proposed it, and after reading what.
+        no: what Esc does.
+    """
+
+    def __init__(
+        self, prepared: Prepared, guard: KeyGuard | None = None, foreword: Sequence[Content] = (), no: str = "declines"
+    ) -> None:
+        self._prepared = prepared
+        intent, confirm = prepared.intent, prepared.confirm
+        super().__init__(
+            clean(intent.describe(), 60), f"cluster {clean(intent.cluster, 40)}",
+            Content("\n").join([*foreword, confirmed_content(prepared)]),
+            Question(confirm.how, confirm.expected, confirm.why, confirm.asks, no), guard,
+        )  # fmt: skip
+
+
+def confirmed_content(prepared: Prepared) -> Content:
+    """A plan as it is agreed to, with what makes a typed answer necessary."""
+    why = prepared.confirm.why
+    return plan_content(prepared.plan, (*prepared.notes, *([f"A typed answer is needed: {why}."] if why else [])))

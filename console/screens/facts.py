@@ -39,9 +39,9 @@ def feed_facts(store: Store, clusters: Iterable[str], kind: Kind) -> tuple[FeedF
 
 def status_of(
     store: Store, clusters: Iterable[str], operations: list[Operation], said: tuple[str, Role], *, read_only: bool,
-    slow: bool, now: datetime,
+    slow: bool, now: datetime, waiting: str = "",
 ) -> Status:  # fmt: skip
-    """The status line: the worst of each cluster's feeds, writes in flight, the last outcome."""
+    """The status line: the worst of each cluster's feeds, writes in flight, the last outcome, what waits."""
     feeds: list[tuple[str, Role]] = []
     calls: float | None = None
     for cluster in clusters:
@@ -53,5 +53,5 @@ def status_of(
     outcome = said if said[0] or not operations else outcome_of(operations[-1])
     return Status(
         feeds=tuple(feeds), outcome=outcome, sending=len(sending), calls=calls, read_only=read_only, slow=slow,
-        clock=now.astimezone().strftime("%H:%M"),
+        clock=now.astimezone().strftime("%H:%M"), waiting=waiting,
     )  # fmt: skip

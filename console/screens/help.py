@@ -18,7 +18,20 @@ from widgets.jobs import JOB_LETTERS
 from widgets.nodes import NODE_LETTERS
 from widgets.queues import QUEUE_LETTERS
 
-ORDER: tuple[Context, ...] = ("jobs", "queues", "nodes", "node", "job", "log", "sent", "main", "confirm")
+ORDER: tuple[Context, ...] = (
+    "jobs",
+    "queues",
+    "nodes",
+    "node",
+    "job",
+    "log",
+    "sent",
+    "main",
+    "chat",
+    "say",
+    "inbox",
+    "confirm",
+)
 
 
 def sections(here: Collection[Context], bound: Callable[[Command], Command] = lambda c: c) -> list[HelpSection]:

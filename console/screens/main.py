@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container
+from textual.containers import Container, Horizontal
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
@@ -21,6 +21,7 @@ from console.notices import Watched
 from console.screens.admin_keys import AdminKeys
 from console.screens.bindings import CommandScreen, bindings_for
 from console.screens.board import Board
+from console.screens.chat_keys import ChatKeys
 from console.screens.facts import status_of
 from console.screens.mark_keys import MarkKeys
 from console.screens.menu_keys import MenuKeys
@@ -28,6 +29,7 @@ from console.screens.notice_keys import NoticeKeys
 from console.screens.open_keys import OpenKeys
 from console.screens.overview import Overview
 from console.screens.pane_keys import PaneKeys, Place
+from console.screens.wants import WantsKeys
 from console.screens.write_keys import WriteKeys
 from console.view import Sort
 from widgets.columns import Moment, Role
@@ -55,10 +57,13 @@ SORTS: dict[str, tuple[Sort, ...]] = {
 }  # fmt: skip
 
 
-class MainScreen(NoticeKeys, PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, WriteKeys, CommandScreen, Screen[None]):
+class MainScreen(
+    ChatKeys, WantsKeys, NoticeKeys, PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, WriteKeys, CommandScreen,
+    Screen[None],
+):  # fmt: skip
     """Jobs, queues and nodes of every cluster."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings_for("main", "jobs", "queues", "nodes")
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("main", "jobs", "queues", "nodes", "chat", "say")
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     """As in the base class, but that a change of focus does not repaint the whole screen."""
 
@@ -93,7 +98,7 @@ class MainScreen(NoticeKeys, PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, 
 
     def compose(self) -> ComposeResult:
         yield OverviewBar()
-        yield Container(*(board.pane for board in self.boards.values()), id="panes")
+        yield Horizontal(Container(*(board.pane for board in self.boards.values()), id="panes"), id="work")
         yield FilterBar()
         yield StatusBar()
         yield KeyBar()
@@ -121,6 +126,8 @@ class MainScreen(NoticeKeys, PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, 
 
     @property
     def contexts(self) -> frozenset[Context]:
+        if (chat := self.chat_context) is not None:
+            return frozenset({chat})
         pane: Context = {"jobs": "jobs", "queues": "queues"}.get(self._active, "nodes")  # type: ignore[assignment]
         return frozenset({"main", pane})
 
@@ -169,6 +176,7 @@ class MainScreen(NoticeKeys, PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, 
         self._show_tabs()
         if not self.has_class("-narrow"):
             self.query_one(OverviewBar).show(self._overview.lines(now))
+        self.show_agents()
         self.show_status()
 
     @property
@@ -192,7 +200,7 @@ class MainScreen(NoticeKeys, PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, 
         engine, link = self._host.engine, self._host.link
         status = status_of(
             self._store, engine.clusters, engine.gate.operations, self._said,
-            read_only=engine.config.read_only, slow=link.slow, now=self._store.now(),
+            read_only=engine.config.read_only, slow=link.slow, now=self._store.now(), waiting=self.waiting_words(),
         )  # fmt: skip
         self.query_one(StatusBar).show(status)
         self.query_one(KeyBar).show(self.hints())
@@ -209,7 +217,11 @@ class MainScreen(NoticeKeys, PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, 
     # -- layout -----------------------------------------------------------------------------------------------------
 
     def on_resize(self, event: events.Resize) -> None:
-        width, height = event.size
+        self.layout_for(*event.size)
+
+    def layout_for(self, width: int, height: int) -> None:
+        """Arrange the panes in what the chat leaves of the screen."""
+        width = self.make_room(width)
         layout = "-narrow" if width < 110 or height < 30 else "-wide" if width >= 180 else "-medium"
         for name in ("-narrow", "-medium", "-wide"):
             self.set_class(name == layout, name)
@@ -219,6 +231,10 @@ class MainScreen(NoticeKeys, PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, 
         for id, board in self.boards.items():
             if event.widget is board.pane.table:
                 self._activate(id)
+        self.show_keys()
+
+    def show_keys(self) -> None:
+        self.query_one(KeyBar).show(self.hints())
 
     def _activate(self, id: str) -> None:
         self._active = id
@@ -244,7 +260,9 @@ class MainScreen(NoticeKeys, PaneKeys, MenuKeys, MarkKeys, OpenKeys, AdminKeys, 
         self.say("Paused: changes come in but are not painted." if self._paused else "", "warn")
 
     def do_back(self) -> None:
-        """One level back: the last thing said, then the marks, then the trail, then the filter. Never quits."""
+        """One level back: in the chat, else the last thing said, the marks, the trail, the filter. Never quits."""
+        if self.chat_back():
+            return
         if self._said[0] and not self._paused:
             self.say("")
         elif not self.clear_marks() and not self.go_back() and self.board.filter:

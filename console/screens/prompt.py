@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 
 from adapters.text import clean
-from widgets.prompt import PromptPanel
+from widgets.prompt import SENDS, PromptPanel
 
 
 class PromptScreen(ModalScreen[str | None]):
@@ -19,10 +19,13 @@ class PromptScreen(ModalScreen[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
-    def __init__(self, title: str, label: str, *, initial: str = "", placeholder: str = "") -> None:
+    def __init__(
+        self, title: str, label: str, *, initial: str = "", placeholder: str = "", hint: str = SENDS,
+        optional: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__()
         self._title = title
-        self.panel = PromptPanel(label, initial=initial, placeholder=placeholder)
+        self.panel = PromptPanel(label, initial=initial, placeholder=placeholder, hint=hint, optional=optional)
 
     def compose(self) -> ComposeResult:
         dialog = Vertical(self.panel, id="prompt-dialog", classes="dialog")

@@ -11,6 +11,7 @@ from console.commands import COMMANDS, PANES, Command, Context, commands_in
 from console.screens.bindings import CommandScreen
 from console.screens.confirm import ConfirmScreen
 from console.screens.help import ORDER, HelpScreen, sections
+from console.screens.inbox import InboxScreen
 from console.screens.job import JobScreen
 from console.screens.log import LogScreen
 from console.screens.main import MainScreen
@@ -20,6 +21,7 @@ from console.screens.sent import SentScreen
 SCREENS: dict[Context, type[CommandScreen]] = {
     "main": MainScreen, "jobs": MainScreen, "queues": MainScreen, "nodes": MainScreen, "node": NodeScreen,
     "job": JobScreen, "log": LogScreen, "sent": SentScreen, "confirm": ConfirmScreen, "help": HelpScreen,
+    "chat": MainScreen, "say": MainScreen, "inbox": InboxScreen,
 }  # fmt: skip
 
 
