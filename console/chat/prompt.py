@@ -51,9 +51,25 @@ If you cannot call tools in your own way, answer with one JSON object and nothin
 def tools() -> tuple[dict[str, Any], ...]:
     """The table of tools as the Messages API takes it: sorted by name, keys sorted within."""
     return tuple(
-        {"name": tool.name, "description": tool.description, "input_schema": tool.schema()}
+        {"name": tool.name, "description": tool.description, "input_schema": _shorter(tool.schema())}
         for tool in sorted(TOOLS.values(), key=lambda tool: tool.name)
     )
+
+
+def _shorter(schema: Any) -> Any:
+    """The schema without what only says that an argument may be left out, which is a third of it: a small model's
+    context is short. Arguments are checked by the whole schema all the same."""
+    if isinstance(schema, list):
+        return [_shorter(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {name: _shorter(part) for name, part in schema.items() if (name, part) != ("default", None)}
+    kinds = found.get("anyOf")
+    if isinstance(kinds, list) and {"type": "null"} in kinds:
+        left = [kind for kind in kinds if kind != {"type": "null"}]
+        found.pop("anyOf")
+        found = {**left[0], **found} if len(left) == 1 else {**found, "anyOf": left}
+    return dict(sorted(found.items()))
 
 
 def tools_written() -> str:

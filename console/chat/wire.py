@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from console.audit.redact import redact_text
+from console.audit.redact import redact, redact_text
 from console.chat.endpoint import Endpoint
 from console.chat.prompt import JSON_TOOLS, PROMPT, tools
 from console.chat.transcript import STOPPED
@@ -94,9 +94,9 @@ def _text(words: str) -> dict[str, Any]:
 def _of_model(block: Mapping[str, Any]) -> dict[str, Any] | None:
     """A block that may go back: text and calls; never thinking of another turn or another endpoint."""
     if block.get("type") == "text" and block["text"].strip():
-        return _text(block["text"])
+        return _text(redact_text(block["text"]))
     if block.get("type") == "tool_use":
-        return {name: block[name] for name in ("type", "id", "name", "input")}
+        return {**{name: block[name] for name in ("type", "id", "name")}, "input": redact(block["input"])}
     return None
 
 
