@@ -42,7 +42,8 @@ class ModelRun(Run):
         record = yaml.safe_load(await super().run(scenario))
         lines: list[str] = []
         for reads, group in groupby(record["audit"], key=lambda line: line.startswith("read ")):
-            lines += sorted(group) if reads else group
+            found = list(group)
+            lines += sorted(found) if reads else found
         record["audit"] = lines
         return yaml.safe_dump(record, sort_keys=False, allow_unicode=True, width=150)
 
