@@ -42,10 +42,10 @@ exit 1
 """
 
 
-def slurm(folder: Path, *, silent: bool = False) -> dict[str, Any]:
+def slurm(folder: Path, *, silent: bool = False, recorded: Path = RECORDED) -> dict[str, Any]:
     """Recorded reads; sbatch and scancel of a few lines that say what real ones say."""
-    place = install(folder / "bin", RECORDED)
-    asked = f'#!/bin/sh\nexec {sys.executable} -S {HERE / "squeue.py"} {RECORDED} "$@"\n'
+    place = install(folder / "bin", recorded)
+    asked = f'#!/bin/sh\nexec {sys.executable} -S {HERE / "squeue.py"} {recorded} "$@"\n'
     scripts = {"squeue": asked, "sbatch": SUBMITS.format(counter=folder / "next"), "scancel": DONE}
     if silent:
         scripts = dict.fromkeys(("squeue", "sinfo", "scontrol", "sacct", "sbatch", "scancel", "sacctmgr"), SILENT)
