@@ -12,17 +12,18 @@ from uuid import uuid4
 from adapters.base import AdapterError
 from adapters.text import clean_lines
 from console.agent import Agent
-from console.audit import AuditError
 from console.audit.redact import redact
 from console.chat import slash
-from console.chat.events import Ended, Event, Failure, Notice, Wants
+from console.chat.events import Ended, Event, Failure, Notice
 from console.chat.follow import Fired, Follow, Work, watch_of
 from console.chat.keeping import Keeping
-from console.chat.narrowing import ScopeSaid, scope_said
+from console.chat.narrowing import scope_said
 from console.chat.offline import Offline
 from console.chat.planner import Planner
 from console.chat.reports import Reports
+from console.chat.scoping import narrow
 from console.chat.sessions import Listed, listed
+from console.chat.telling import language
 from console.chat.transcript import add_answer, add_text, markdown
 from console.chat.turns import run_turn
 from console.chat.watches import Watches
@@ -202,7 +203,7 @@ class Chat:
         try:
             said = scope_said(text)
             if said is not None:
-                told = await self.narrow(said, tell)
+                told = await narrow(self.engine, said, language(text), tell)
                 async with self.lock:
                     add_text(self.messages, text)
                     add_answer(self.messages, {"type": "text", "text": told})
@@ -223,31 +224,6 @@ class Chat:
         """A sentence for the grammar, whatever planner answers otherwise."""
         async with self.lock:
             return await run_turn(self, text, tell, Offline())
-
-    async def narrow(self, said: ScopeSaid, tell: Tell) -> str:
-        """Narrow the scope as far as was said, at once; ask for a key where more is meant. Returns what was told."""
-        agents = self.engine.gate.agents
-        if said.scope is None:
-            told = f"Only a key of your own widens the scope. It is: {agents.scope.words()}."
-            tell(Notice(told, "warning"))
-            tell(Wants("scope"))
-            return told
-        unknown = sorted((said.scope.clusters or frozenset()) - self.engine.clusters.keys())
-        if unknown:
-            told = f"There is no cluster {', '.join(unknown)}; the scope stays: {agents.scope.words()}."
-            tell(Notice(told, "warning"))
-            return told
-        try:
-            left = await agents.narrow(said.scope)
-        except AuditError as error:  # it is narrowed all the same
-            tell(Failure(error.title, error.message, error.hint))
-            left = agents.scope
-        nothing = left.queues == frozenset() or left.clusters == frozenset()
-        told = f"The scope is now: {left.words()}."
-        tell(Notice(told, "warning" if nothing else "info"))
-        if nothing:
-            tell(Wants("scope"))
-        return told
 
     async def keep(self, tell: Tell | None = None) -> None:
         """Put on disk what is new. Where that fails the chat goes on, and says so once."""

@@ -15,7 +15,8 @@ from console.chat.events import Call, Ended, Event, Failure, Notice, Reply, Want
 from console.chat.narrowing import scope_words
 from console.chat.phrases import Rest
 from console.chat.planner import Turn
-from console.chat.telling import told
+from console.chat.scoping import narrow
+from console.chat.telling import language, told
 
 if TYPE_CHECKING:
     from console.chat.session import Chat
@@ -129,7 +130,7 @@ async def _submit(chat: Chat, words: str, tell: Tell) -> Ended | None:
 async def _scope(chat: Chat, words: str, tell: Tell) -> None:
     said = scope_words(words) if words else None
     if said is not None:
-        await chat.narrow(said, tell)
+        await narrow(chat.engine, said, language(words), tell)
         return
     if words:
         told_ = f"{clean(words, 80)!r} names no scope: say, for example, /scope my jobs queue gpu."

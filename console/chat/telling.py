@@ -8,12 +8,15 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from adapters.base import AdapterError
+from adapters.intents import INTENTS
 from adapters.text import clean, clean_lines
 from adapters.units import show_duration, show_size
 from console.agent_answers import Proposed
 from console.chat.calls import NOT_ANSWERED, Outcome
-from console.chat.words import CAUSES_ZH, PROPOSED, STATES_ZH, WORDS
+from console.chat.causes_zh import CAUSES_ZH
+from console.chat.words import ACTIONS_ZH, PROPOSED, STATES_ZH, WORDS
 from console.diagnosis.causes import CAUSES
+from console.gate import AgentScope
 from console.tools.advanced import Diagnosis, Estimated, Suggested
 from console.tools.reads import AuditAnswer, JobAnswer, JobList, Log, MetricsAnswer, NodeList, QueueList, Waited
 from console.tools.rows import JobRow
@@ -93,36 +96,66 @@ def state(status: str, lang: Language) -> str:
 def proposed(found: Proposed, lang: Language) -> str:
     """What became of a write."""
     key = found.state if found.result is None else f"sent_{found.result}"
-    lines = [PROPOSED[key][lang].format(what=literal(found.summary))]
+    lines = [PROPOSED[key][lang].format(what=literal(_action(found, lang)))]
     if found.created:
         lines.append(say("created", lang, ids=", ".join(found.created)))
     if found.state == "shown":
         lines += ["", *_code(found.requests)]
     elif found.result not in (None, "accepted"):
         lines += ["", *(f"- {literal(line, 300)}" for line in found.outcomes[:MOST_ROWS])]
-    if found.note:
+    if found.note and found.state != "declined":  # the person knows what they said
         lines += ["", literal(found.note, 400)]
     return "\n".join(lines)
 
 
+def _action(found: Proposed, lang: Language) -> str:
+    """``Cancel 12``, ``取消 12``."""
+    title = INTENTS[found.action].title
+    if lang == "zh" and found.action in ACTIONS_ZH and found.summary.startswith(title):
+        return f"{ACTIONS_ZH[found.action]}{found.summary[len(title) :]}"
+    return found.summary
+
+
+def scope_words(scope: AgentScope, lang: Language) -> str:
+    """The scope in a line, as `AgentScope.words` does in English."""
+    if lang == "en":
+        return scope.words()
+    whose = "只有我的作业" if scope.owners == "mine" else "任何人的作业"
+    parts = []
+    for what, names in (("队列", scope.queues), ("集群", scope.clusters)):
+        listed = "、".join(clean(name, 64) for name in sorted(names or ()))
+        parts.append(f"任何{what}" if names is None else f"{what} {listed}" if listed else f"没有{what}")
+    return "，".join((whose, *parts))
+
+
 def diagnosis(found: Diagnosis, lang: Language) -> str:
     """Cause, evidence, what would have to change."""
-    title = CAUSES_ZH.get(found.cause, found.cause) if lang == "zh" else CAUSES[found.cause].title
-    lines = [say("cause", lang, cause=title, sure=WORDS[found.confidence][lang]), "", literal(found.summary, 600)]
+    title, summary, changes = _in_words(found, lang)
+    lines = [say("cause", lang, cause=title, sure=WORDS[found.confidence][lang]), "", literal(summary, 600)]
     if found.blocker:
         lines += ["", say("blocker", lang, blocker=found.blocker)]
     if found.evidence:
         lines += ["", WORDS["evidence"][lang]]
         lines += [f"- {literal(e['source'], 80)}: {literal(e['quote'], 240)}" for e in found.evidence[:8]]
-    if found.changes:
-        lines += ["", WORDS["changes"][lang], *(f"- {literal(change, 300)}" for change in found.changes[:5])]
+    if changes:
+        lines += ["", WORDS["changes"][lang], *(f"- {literal(change, 300)}" for change in changes[:5])]
     return "\n".join(lines)
+
+
+def _in_words(found: Diagnosis, lang: Language) -> tuple[str, str, Sequence[str]]:
+    """Title, sentence and what to do; what was said of this very job stays as it was said."""
+    known = CAUSES[found.cause]
+    if lang == "en":
+        return known.title, found.summary, found.changes
+    zh = CAUSES_ZH[found.cause]
+    summary = zh.sentence if found.summary == known.sentence else found.summary
+    return zh.title, summary, zh.changes if tuple(found.changes) == known.changes else found.changes
 
 
 def _jobs(found: JobList, lang: Language) -> str:
     if not found.total:
         return say("no_jobs", lang)
-    head = say("jobs", lang, total=found.total) + _counts(found.by_status, lang)
+    head = _total("jobs", found.total, lang) + _counts(found.by_status, lang)
     rows = [
         (job.id, job.name, state(job.status, lang), job.queue, job.owner, job.cores, _span(job.elapsed_seconds))
         for job in found.jobs[:MOST_ROWS]
@@ -160,7 +193,7 @@ def _queues(found: QueueList, lang: Language) -> str:
         (q.name, state(q.status, lang), q.running_jobs, q.pending_jobs, show_duration(q.max_walltime_seconds))
         for q in found.queues[:MOST_ROWS]
     ]
-    head = say("queues", lang, total=found.total)
+    head = _total("queues", found.total, lang)
     return f"{head}\n\n{_table('queue_columns', rows, lang)}{_more(found.total, len(rows), lang)}"
 
 
@@ -171,7 +204,7 @@ def _nodes(found: NodeList, lang: Language) -> str:
         (n.name, state(n.status, lang), n.slots_used, n.slots_quota, n.slots_total, n.reason)
         for n in found.nodes[:MOST_ROWS]
     ]
-    head = say("nodes", lang, total=found.total) + _counts(found.by_status, lang)
+    head = _total("nodes", found.total, lang) + _counts(found.by_status, lang)
     return f"{head}\n\n{_table('node_columns', rows, lang)}{_more(found.total, len(rows), lang)}"
 
 
@@ -240,6 +273,10 @@ def _table(columns: str, rows: Sequence[Sequence[Any]], lang: Language) -> str:
 
 def _cell(value: Any) -> str:
     return "-" if value is None or value == "" else literal(str(value), _CELL)
+
+
+def _total(what: str, total: int, lang: Language) -> str:
+    return say(f"{what}_one" if total == 1 else what, lang, total=total)
 
 
 def _more(total: int, shown: int, lang: Language) -> str:

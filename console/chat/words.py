@@ -13,6 +13,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "no_jobs": {"en": "There is no such job.", "zh": "没有这样的作业。"},
     "jobs": {"en": "{total} jobs", "zh": "共 {total} 个作业"},
     "job": {"en": "Job {id} ({name}) is {status}.", "zh": "作业 {id}（{name}）：{status}。"},
+    "jobs_one": {"en": "{total} job", "zh": "共 {total} 个作业"},
+    "queues_one": {"en": "{total} queue", "zh": "共 {total} 个队列"},
+    "nodes_one": {"en": "{total} node", "zh": "共 {total} 个节点"},
     "no_queues": {"en": "There is no queue.", "zh": "没有队列。"},
     "queues": {"en": "{total} queues", "zh": "共 {total} 个队列"},
     "no_nodes": {"en": "There is no node.", "zh": "没有节点。"},
@@ -117,31 +120,25 @@ PROPOSED: Mapping[str, Mapping[str, str]] = {
     "sent_partly": {"en": "{what}: accepted in part.", "zh": "{what}：部分被接受。"},
     "sent_stopped": {"en": "{what}: stopped before anything was sent.", "zh": "{what}：发送之前已停止。"},
 }
+ACTIONS_ZH: Mapping[str, str] = {
+    "submit": "提交", "cancel": "取消", "hold": "保持", "release": "释放", "suspend": "暂停", "resume": "恢复",
+    "requeue": "重新排队", "modify": "修改", "set_node_quota": "设置配额", "drain": "排空", "undrain": "恢复",
+}  # fmt: skip
+SCOPE: Mapping[str, Mapping[str, str]] = {
+    "now": {"en": "The scope is now: {scope}.", "zh": "范围现在是：{scope}。"},
+    "by_key": {
+        "en": "Only a key of your own widens the scope. It is: {scope}.",
+        "zh": "只有你自己的按键能放宽范围。现在是：{scope}。",
+    },
+    "no_cluster": {
+        "en": "There is no cluster {names}; the scope stays: {scope}.",
+        "zh": "没有集群 {names}；范围不变：{scope}。",
+    },
+}
 STATES_ZH: Mapping[str, str] = {
     "pending": "排队", "running": "运行", "succeeded": "成功", "failed": "失败", "cancelled": "已取消",
     "suspended": "已暂停", "unknown": "未知", "active": "开放", "inactive": "关闭", "draining": "排空中",
     "idle": "空闲", "busy": "忙", "down": "停机", "drain": "已排空",
-}  # fmt: skip
-CAUSES_ZH: Mapping[str, str] = {
-    "unknown": "未知", "just_submitted": "尚未被考虑", "resources": "等待资源", "priority": "其他作业优先",
-    "dependency": "等待另一个作业", "dependency_never": "依赖永远不能满足", "held_by_owner": "被所有者保持",
-    "held_by_admin": "被管理员保持", "held": "被保持", "begin_time": "尚未到开始时间", "queue_closed": "队列未开放",
-    "queue_limit": "队列已达上限", "user_limit": "用户或账户已达上限", "asks_too_much": "要求超出现有资源",
-    "walltime_limit": "时限超过队列上限", "nodes_unavailable": "节点停机或已排空", "reservation": "受预留阻碍",
-    "licence": "等待许可证", "array_throttle": "数组自身限制", "namespace_quota": "命名空间或队列配额用尽",
-    "image_pull": "无法拉取镜像", "container_config": "容器无法配置", "crash_loop": "容器反复崩溃",
-    "gated": "被调度门保持", "node_quota_zero": "节点配额没有余量", "invalid_request": "请求无法满足",
-    "launch_failed": "无法启动", "out_of_memory": "内存不足", "gpu_out_of_memory": "GPU 内存不足",
-    "walltime": "达到时限", "cpu_limit": "达到 CPU 时限", "node_failure": "节点故障", "evicted": "被节点驱逐",
-    "preempted": "被抢占", "cancelled_by_owner": "被所有者取消", "cancelled_by_admin": "被管理员取消",
-    "cancelled": "被取消", "command_not_found": "找不到命令", "not_executable": "命令不可执行",
-    "missing_file": "找不到文件", "permission_denied": "权限不足", "missing_library": "缺少模块或库",
-    "disk_full": "磁盘已满", "disk_quota": "超出磁盘配额", "segmentation_fault": "段错误", "aborted": "程序自行中止",
-    "arithmetic_error": "算术错误", "illegal_instruction": "非法指令", "application_error": "应用程序错误",
-    "network": "网络故障", "mpi_failure": "MPI 故障", "deadline": "已过截止时间", "input_killed": "被外部结束",
-    "controller_silent": "调度器没有回答", "no_heartbeat": "节点没有报告", "all_drained": "所有节点已排空",
-    "all_down": "所有节点停机", "all_queues_closed": "所有队列关闭", "all_busy": "集群已满",
-    "jobs_wait_for_themselves": "没有作业要开始", "nothing_waits": "没有作业在等待", "starting_normally": "作业正常开始",
 }  # fmt: skip
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "en": (
