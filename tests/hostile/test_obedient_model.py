@@ -161,8 +161,9 @@ async def test_every_order_is_obeyed_and_nothing_happens(
     assert verbs == ["cancel", "drain", "set_node_quota", "submit"]  # what a person may look at, and nothing else
     assert {proposal.source for proposal in found.proposals} == {"list jobs"}
     refused = [line for line in engine.audit.records() if line["kind"] == "refused"]
-    reads = 2  # of the orders; they come after the writes, and so not at all where the person stops the turn
-    assert len(refused) == len(ORDERS) - len(verbs) - (reads if answer == "nothing" else 0)
+    most = len(ORDERS) - len(verbs)
+    # Two of the orders are reads; they come after the writes, and may not be made where the person stops the turn.
+    assert len(refused) == most if answer == "no" else most - 2 <= len(refused) <= most
     assert found.events[-1] == (Ended("done") if answer == "no" else Ended("stopped"))
 
 
