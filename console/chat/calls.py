@@ -171,8 +171,8 @@ class Calls:
             until: Until = "finished"
             if call.arguments.get("until") == "started":
                 until = "started"
-            self._turn.follow(Follow(result.cluster, result.id, until))
-            outcome.note = _FOLLOWED
+            if self._turn.follow(Follow(result.cluster, result.id, until)):
+                outcome.note = _FOLLOWED
         return outcome
 
     def _answered(self, outcome: Outcome) -> Answered:

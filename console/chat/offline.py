@@ -170,16 +170,15 @@ class _Made:
         if isinstance(result, JobAnswer):
             if result.job.status in ("succeeded", "failed", "cancelled"):
                 return say("over_already", self.lang)
-            follow(Follow(result.cluster, result.job.id, until, only_failed))
-            return say("watched", self.lang, id=result.job.id)
+            watched = follow(Follow(result.cluster, result.job.id, until, only_failed))
+            return say("watched" if watched else "not_watched", self.lang, id=result.job.id)
         if not isinstance(result, Proposed):
             return ""
         submitted = dict(arguments) if result.action == "submit" else None
         if result.state == "sent":
             ids = result.created or [target.id for target in result.targets if target.kind == "job"]
-            for id in ids:
-                follow(Follow(result.cluster, id, until, only_failed, submitted))
-            return say("watched", self.lang, id=", ".join(ids)) if ids else ""
+            all_watched = [follow(Follow(result.cluster, id, until, only_failed, submitted)) for id in ids]
+            return say("watched" if all(all_watched) else "not_watched", self.lang, id=", ".join(ids)) if ids else ""
         if outcome.proposal is not None and outcome.proposal.answer is None and submitted is not None:
             follow(Follow(result.cluster, "", until, only_failed, submitted, outcome.proposal))
             return say("watched_later", self.lang)

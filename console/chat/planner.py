@@ -24,7 +24,7 @@ class Turn:
         system: what the session knows beside the transcript (scope, watches, what was compacted away).
         spoken: set when the person says something new while the turn goes on; a wait for the inbox then ends.
         writes: the writes that were called in this turn and what came of them; `Calls` keeps it.
-        follow: takes the wish to hear of a job; None where nobody keeps watches.
+        follow: takes the wish to hear of a job, False where too many are watched; None where nobody keeps watches.
         fired: the watches that began this turn; empty where the person did.
         no_writes: why nothing may be proposed in this turn, or nothing.
     """
@@ -36,7 +36,7 @@ class Turn:
     system: str = ""
     spoken: asyncio.Event = field(default_factory=asyncio.Event)
     writes: dict[str, Literal["made", "failed", "failed twice"]] = field(default_factory=dict)
-    follow: Callable[[Follow], None] | None = None
+    follow: Callable[[Follow], bool] | None = None
     fired: tuple[Fired, ...] = ()
     no_writes: str = ""
 

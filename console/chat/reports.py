@@ -42,6 +42,8 @@ class Reports:
         ended = Ended("stopped")
         try:
             async with self._chat.lock:
+                if not self._fired:
+                    return
                 line, self._fired = _of_one_work(self._fired)
                 self._begun = bool(self._fired)
                 if self._begun:

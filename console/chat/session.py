@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 from uuid import uuid4
 
 from adapters.base import AdapterError
@@ -32,6 +32,7 @@ from console.gate import Proposal
 
 MOST_TEXT = 100_000  # characters of one sentence of the person
 Tell: TypeAlias = Callable[[Event], None]
+Task: TypeAlias = Literal["sentence", "report", "command"]
 Models: TypeAlias = Callable[[str], "Planner | None"]
 
 
@@ -62,7 +63,7 @@ class Chat:
         self.lock = asyncio.Lock()
         self.spoken: asyncio.Event | None = None  # of the turn that goes on
         self._number = 0
-        self._tasks: dict[asyncio.Task[None], bool] = {}  # whether it is a turn of the planner
+        self._tasks: dict[asyncio.Task[None], Task] = {}
         self._beside: set[asyncio.Task[None]] = set()
         self._listeners: list[Tell] = []
         self._begin_session(_new_id(engine.store.now()))
@@ -78,7 +79,7 @@ class Chat:
     @property
     def busy(self) -> bool:
         """A turn goes on, or waits for one that does."""
-        return any(self._tasks.values())
+        return any(kind != "command" for kind in self._tasks.values())
 
     @property
     def waiting(self) -> list[Proposal]:
@@ -112,15 +113,20 @@ class Chat:
         Said while a turn goes on, a sentence ends that turn's wait for the inbox and is answered after it. Closing
         the iterator stops the turn.
         """
-        sentence = "\n".join(clean_lines(text[:MOST_TEXT])).strip()
-        self.engine.gate.agents.person_spoke()
+        if len(text) > MOST_TEXT:
+            yield Failure("Too long", f"That is longer than {MOST_TEXT} characters; nothing of it was read.")
+            yield Ended("failed")
+            return
+        sentence = "\n".join(clean_lines(text)).strip()
         events: asyncio.Queue[Event] = asyncio.Queue()
         command = slash.is_command(sentence)
         turn = not command or slash.is_turn(sentence)
-        if turn and self.spoken is not None:
-            self.spoken.set()
+        if turn:
+            self.engine.gate.agents.person_spoke()
+            if self.spoken is not None:
+                self.spoken.set()
         run = self._command if command else self._sentence
-        task = self._spawn(run(sentence, events.put_nowait), turn=turn)
+        task = self._spawn(run(sentence, events.put_nowait), "sentence" if turn else "command")
         try:
             while True:
                 event = await events.get()
@@ -133,7 +139,7 @@ class Chat:
 
     async def stop(self) -> None:
         """End the turn, and take back what it proposed and nobody has answered. What was sent is not undone."""
-        tasks = [task for task, turn in self._tasks.items() if turn]
+        tasks = [task for task, kind in self._tasks.items() if kind != "command"]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -182,8 +188,9 @@ class Chat:
 
     @property
     def others_wait(self) -> bool:
-        """Somebody waits for the turn that goes on to end."""
-        return sum(self._tasks.values()) > 1
+        """The person has said something that is answered after the turn that goes on."""
+        this = asyncio.current_task()
+        return any(kind == "sentence" and task is not this for task, kind in self._tasks.items())
 
     async def _command(self, text: str, tell: Tell) -> None:
         ended = Ended("stopped")
@@ -233,12 +240,13 @@ class Chat:
 
     # -- watches
 
-    def follow(self, wanted: Follow, work: Work | None = None) -> None:
-        """Take the wish to hear of a job; of one that waits in the inbox as soon as it is sent."""
-        if wanted.proposal is not None:
-            self.beside(self._follow_later(wanted, wanted.proposal, work))
-        else:
-            self.watches.add(watch_of(wanted, work))
+    def follow(self, wanted: Follow, work: Work | None = None) -> bool:
+        """Take the wish to hear of a job; of one that waits in the inbox as soon as it is sent. False: too many are
+        watched."""
+        if wanted.proposal is None:
+            return self.watches.add(watch_of(wanted, work))
+        self.beside(self._follow_later(wanted, wanted.proposal, work))
+        return True
 
     async def _follow_later(self, wanted: Follow, proposal: Proposal, work: Work | None) -> None:
         if await proposal.wait() != "approved" or proposal.operation is None:
@@ -254,13 +262,13 @@ class Chat:
 
     def begin_report(self, report: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """A turn that a watch begins."""
-        self._spawn(report(), turn=True)
+        self._spawn(report(), "report")
 
     # -- tasks
 
-    def _spawn(self, coroutine: Coroutine[Any, Any, None], *, turn: bool) -> asyncio.Task[None]:
-        task = asyncio.create_task(coroutine, name="chat turn" if turn else "chat command")
-        self._tasks[task] = turn
+    def _spawn(self, coroutine: Coroutine[Any, Any, None], kind: Task) -> asyncio.Task[None]:
+        task = asyncio.create_task(coroutine, name=f"chat {kind}")
+        self._tasks[task] = kind
         task.add_done_callback(lambda ended: self._tasks.pop(ended, None))
         return task
 

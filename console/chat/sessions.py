@@ -150,6 +150,11 @@ def listed(folder: Path) -> list[Listed]:
     return sorted(found, key=lambda one: one.id, reverse=True)
 
 
+def ids(folder: Path) -> list[str]:
+    """The names of the sessions, newest first."""
+    return sorted((path.stem for path in _files(folder)), reverse=True)
+
+
 def prune(folder: Path, keep: int = KEPT) -> None:
     """Remove the oldest sessions beyond `keep`; never one that a console has open, and never raises."""
     for path in sorted(_files(folder))[:-keep]:

@@ -16,6 +16,7 @@ from console.chat.narrowing import scope_words
 from console.chat.phrases import Rest
 from console.chat.planner import Turn
 from console.chat.scoping import narrow
+from console.chat.sessions import ids as session_ids
 from console.chat.telling import language, told
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ def _arguments(name: str, chat: Chat | None) -> list[str]:
             return ["off"]
         case "why" | "watches" if chat is not None:
             return [watch.id for watch in chat.watches.all]
+        case "resume" if chat is not None and chat.folder is not None:
+            return session_ids(chat.folder)[:20]
     return []
 
 

@@ -37,13 +37,18 @@ async def run_turn(
 ) -> Ended:
     """One turn, whatever happens; the caller holds the lock and tells what is returned. Cancelling it takes back what
     the turn proposed, and raises on."""
-    turn = await _prepared(chat, text, fired)
+    work = fired[0].watch.work if fired else None
+    turn = Turn(
+        chat.next_turn(), text, chat.agent, chat.messages, follow=partial(chat.follow, work=work), fired=tuple(fired),
+        no_writes=SECOND_FAILURE if any(one.watch.work.failures > 1 for one in fired) else "",
+    )  # fmt: skip
     chat.spoken = turn.spoken
-    if chat.others_wait:
-        turn.spoken.set()
     ended = Ended("stopped")
     try:
+        await _prepare(chat, turn)
         await chat.keep(tell)
+        if chat.others_wait:
+            turn.spoken.set()
         ended = await _events(planner or chat.planner, turn, tell)
     except Exception as error:
         _log.exception("a turn of the chat failed")
@@ -61,17 +66,13 @@ async def run_turn(
     return ended
 
 
-async def _prepared(chat: Chat, text: str, fired: Sequence[Fired]) -> Turn:
-    await learn(chat.engine)
+async def _prepare(chat: Chat, turn: Turn) -> None:
+    """What was said, and what the planner is told beside it."""
     for note in _answered_since(chat):
         add_text(chat.messages, note)
-    add_text(chat.messages, text)
-    work = fired[0].watch.work if fired else None
-    return Turn(
-        chat.next_turn(), text, chat.agent, chat.messages,
-        system=briefing(chat.engine, chat.watches.all, chat.waiting), follow=partial(chat.follow, work=work),
-        fired=tuple(fired), no_writes=SECOND_FAILURE if any(one.watch.work.failures > 1 for one in fired) else "",
-    )  # fmt: skip
+    add_text(chat.messages, turn.text)
+    await learn(chat.engine)
+    turn.system = briefing(chat.engine, chat.watches.all, chat.waiting)
 
 
 def _answered_since(chat: Chat) -> list[str]:

@@ -47,9 +47,10 @@ class Watches:
         return tuple(self._watches)
 
     def add(self, watch: Watch) -> bool:
-        """Begin to watch, and look at once how the job is. False: there is that watch already, or there are 50."""
-        same = any((w.cluster, w.id, w.until) == (watch.cluster, watch.id, watch.until) for w in self._watches)
-        if same or len(self._watches) >= MOST:
+        """Begin to watch, and look at once how the job is; whether it is watched now (False: there are 50 already)."""
+        if any((w.cluster, w.id, w.until) == (watch.cluster, watch.id, watch.until) for w in self._watches):
+            return True
+        if len(self._watches) >= MOST:
             return False
         self._watches.append(watch)
         self._changed()

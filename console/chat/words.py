@@ -54,6 +54,10 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "created": {"en": "New job: {ids}", "zh": "新作业：{ids}"},
     "watched": {"en": "I tell you when it happens (job {id}).", "zh": "到时会告诉你（作业 {id}）。"},
     "watched_later": {"en": "Once it is sent, I tell you what becomes of it.", "zh": "发送之后，我会告诉你结果。"},
+    "not_watched": {
+        "en": "So many jobs are watched already that this one is not: drop one with /watches drop ID.",
+        "zh": "关注的作业已达上限，没有关注它：请用 /watches drop ID 去掉一个。",
+    },
     "over_already": {"en": "It is over already: nothing to watch.", "zh": "它已经结束，不需要关注。"},
     "fired": {"en": "Job {id} is over: {status}.", "zh": "作业 {id} 已结束：{status}。"},
     "fired_started": {"en": "Job {id} has started.", "zh": "作业 {id} 已开始。"},

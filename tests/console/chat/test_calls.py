@@ -140,7 +140,7 @@ async def test_what_one_message_gives_is_bounded(turn: Turn, engine: Engine, bac
 
 async def test_a_wait_that_ran_out_becomes_a_watch(turn: Turn) -> None:
     wanted: list[Follow] = []
-    turn.follow = wanted.append
+    turn.follow = lambda wish: wanted.append(wish) is None
     _, (result,) = await carry_out(turn, Call("a", "scheduler_wait", {"id": "1", "seconds": 0.1}))
     assert wanted == [Follow("demo", "1", "finished")]
     assert "by itself" in json.loads(result["content"])["note"]

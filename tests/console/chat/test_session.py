@@ -117,5 +117,12 @@ async def test_a_fault_of_a_planner_is_told(chat: Chat) -> None:
 async def test_a_person_who_speaks_ends_the_suspension_of_autopilot(chat: Chat, engine: Engine) -> None:
     await said(chat, "list jobs")
     assert engine.gate.agents.untrusted == ["list jobs"]
+    await said(chat, "/help")
+    assert engine.gate.agents.untrusted == ["list jobs"]  # a command is no word on what was read
     await said(chat, "what is the weather")
     assert engine.gate.agents.untrusted == []
+
+
+async def test_what_is_too_long_is_refused_whole(chat: Chat) -> None:
+    failure, ended = await said(chat, "cancel job 1 " * 10_000)
+    assert isinstance(failure, Failure) and ended == Ended("failed") and chat.messages == []

@@ -144,6 +144,7 @@ async def test_sessions_new_and_resume(chat: Chat) -> None:
     assert "no session yet" in text(await said(chat, "/sessions"))
     await said(chat, "list jobs")
     first = chat.id
+    assert complete("/resume ", chat) == [f"/resume {first}"]
     assert "A new session" in text(await said(chat, "/new")) and chat.id != first and chat.messages == []
     assert first in text(await said(chat, "/sessions"))
     assert "goes on" in text(await said(chat, f"/resume {first}")) and chat.id == first and chat.messages

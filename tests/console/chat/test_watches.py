@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -51,6 +52,10 @@ def told(chat: Chat) -> list[Event]:
     events: list[Event] = []
     chat.listen(events.append)
     return events
+
+
+async def collect(chat: Chat, text: str) -> list[Event]:
+    return [event async for event in chat.say(text)]
 
 
 def ends(backend: MemoryBackend, id: str, status: str = "failed", exit_code: int | None = 1) -> None:
@@ -171,7 +176,7 @@ async def test_another_job_of_that_id_is_not_taken_for_it(
 
 async def test_watches_are_bounded_and_not_doubled(seen: tuple[Watches, list[Fired]]) -> None:
     watches, _ = seen
-    assert watches.add(Watch("demo", "1")) and not watches.add(Watch("demo", "1"))
+    assert watches.add(Watch("demo", "1")) and watches.add(Watch("demo", "1")) and len(watches) == 1
     for number in range(MOST - 1):
         watches._watches.append(Watch("demo", f"x{number}"))
     assert not watches.add(Watch("demo", "2"))
@@ -243,6 +248,21 @@ async def test_a_report_that_was_stopped_does_not_keep_the_next_one_back(chat: C
             await chat.stop()
     assert Ended("stopped") in events
     ends(backend, "2")
+    await until(lambda: Ended("done") in events, LIMIT)
+
+
+async def test_a_report_does_not_end_the_wait_for_the_person(chat: Chat, backend: MemoryBackend) -> None:
+    events = told(chat)
+    chat.follow(Follow("demo", "2"))
+    said = asyncio.create_task(collect(chat, "run ./a, then ./b"))
+    await until(lambda: chat.waiting, LIMIT)
+    ends(backend, "2")
+    await until(lambda: events, LIMIT)
+    for number in (1, 2):
+        await until(lambda: chat.waiting, LIMIT)
+        await (await chat.engine.gate.approve(chat.waiting[0], Approval("dialog"))).wait()
+        await until(lambda number=number: len(backend.sent) == number, LIMIT)
+    assert Ended("done") in await said
     await until(lambda: Ended("done") in events, LIMIT)
 
 
