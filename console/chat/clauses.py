@@ -106,7 +106,10 @@ _ONE_AFTER = (
     r"[,，]?\s*(?:one after (?:another|the other)|in (?:this )?(?:order|sequence)|sequentially)",
     r"[,，]?\s*(?:只有)?(?:[前上](?:一|1)?\s*个|前面的)(?P<how>成功|结束|完成)(?:之?后|以后|了)*[,，]?\s*(?:再|才)?\s*(?:运行|执行|提交|开始|跑)?\s*(?:[下后](?:一|1)?\s*个)?",
 )
-_ALL_IN = r"[,，]?\s*\b(?:all(?: of them)?|each|everything)\s+(?P<where>(?:in|on)\s+.+)$"
+_ALL_IN = (
+    r"[,，]?\s*\b(?:all(?: of them)?|each|everything)\s+(?P<where>(?:in|on)\s+.+)$",
+    r"[,，]?\s*(?:都|全部|均)\s*(?P<where>(?:在|提交到)\s*[\w.-]+\s*(?:队列|分区))",
+)
 
 
 def chain(sentence: str) -> Parts | None:
@@ -118,9 +121,9 @@ def chain(sentence: str) -> Parts | None:
             if re.match(r"end|finish|is done|结束|完成", found.groupdict().get("how") or "", FLAGS):
                 kind = "afterany"
             sentence, listed = f"{sentence[: found.start()]} {sentence[found.end() :]}".strip(" ,，"), True
-    together = re.search(_ALL_IN, sentence, FLAGS)
+    together = next((found for pattern in _ALL_IN if (found := re.search(pattern, sentence, FLAGS))), None)
     if together:
-        sentence = sentence[: together.start()]
+        sentence = f"{sentence[: together.start()]} {sentence[together.end() :]}".strip()
     lead = re.match(r"^(?:please |can you |could you )?(?:run|submit|launch|execute)\s+", sentence, FLAGS)
     zh = re.match(r"^(?:请帮我|请|帮我)?(?P<order>依次|按顺序|顺序|先后|先)(?:运行|执行|提交|跑)\s*", sentence, FLAGS)
     start = lead or zh
