@@ -8,16 +8,19 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.filter import Monochrome, NoColor
+from textual.screen import Screen
 
 from console.audit import state_folder
+from console.clipboard import sequence
 from console.config_problems import ConfigError, Problem
 from console.driver import ConsoleDriver
+from console.export import ExportError, form_of, named_by_time, write_new
 from console.gate import ruled_out
 from console.hooks import HookRunner
 from console.keymap import KeymapError, rebound
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from console.gate import Operation
     from console.grants import Wish
 
+SCREEN_FORMATS = ("svg", "txt")
 TTY_CHECK = 5.0  # seconds between looks whether the terminal is still there
 
 
@@ -97,6 +101,26 @@ class ConsoleApp(Attending, TerminalApp):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return dict(DEFAULTS)
+
+    # -- what leaves the screen ------------------------------------------------------------------------------------
+
+    def save_screen(self, path: str | None) -> tuple[str, Role]:
+        """Write what is on the screen to a new file: SVG or, by the end of its name, text. Says what came of it."""
+        try:
+            form = form_of(path, SCREEN_FORMATS) if path else "svg"
+            file = Path(path) if path else named_by_time("pilothouse", form, self.engine.store.now())
+            text = self.export_screenshot(title=self.TITLE) if form == "svg" else screen_text(self.screen)
+            self.screen.refresh()  # taking the picture forgets what was still to be painted
+            return f"The screen was written to {write_new(file, text)}", "ok"
+        except ExportError as error:
+            return str(error), "warn"
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """By OSC 52, through tmux and screen as well. Raises ValueError for more than terminals take."""
+        told = sequence(text, os.environ)
+        self._clipboard = text
+        if self._driver is not None:
+            self._driver.write(told)
 
     # -- from start to end ------------------------------------------------------------------------------------------
 
@@ -207,6 +231,12 @@ class ConsoleApp(Attending, TerminalApp):
                 sent(operation)
 
         self.ask_once(flow)
+
+
+def screen_text(screen: Screen[Any]) -> str:
+    """What is on the screen, a dialog with what shows beside it, as lines of text."""
+    strips = screen._compositor.render_strips()
+    return "".join(f"{strip.text.rstrip()}\n" for strip in strips)
 
 
 def run_app(

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Context: TypeAlias = Literal[
-    "main", "jobs", "queues", "nodes", "node", "job", "log", "sent", "chat", "say", "inbox", "confirm", "help"
-]
+    "main", "jobs", "queues", "nodes", "node", "job", "log", "sent", "map", "record", "keys", "reservations",
+    "chat", "say", "inbox", "confirm", "help",
+]  # fmt: skip
 """Where a command is understood: on the main screen, in one of its panes, or in a dialog."""
 
 TITLES: dict[Context, str] = {
@@ -27,6 +28,10 @@ TITLES: dict[Context, str] = {
     "chat": "In the chat, over its transcript",
     "say": "In the chat, while writing",
     "inbox": "In the inbox",
+    "map": "On the map of nodes",
+    "record": "In the audit log",
+    "keys": "In the list of API keys",
+    "reservations": "In the list of reservations",
     "confirm": "In a question before a write",
     "help": "In the help",
 }
@@ -36,6 +41,7 @@ _SHOWN = {
     "slash": "/", "question_mark": "?", "escape": "Esc", "enter": "Enter", "tab": "Tab", "shift+tab": "Shift+Tab",
     "down": "Down", "up": "Up", "pagedown": "PgDn", "pageup": "PgUp", "home": "Home", "end": "End", "space": "Space",
     "asterisk": "*", "shift+down": "Shift+Down", "shift+up": "Shift+Up", "colon": ":", "left": "Left", "right": "Right",
+    "ctrl+@": "Ctrl+Space", "ctrl+space": "Ctrl+Space",
 }  # fmt: skip
 
 
@@ -68,19 +74,20 @@ class Command:
     @property
     def shown(self) -> str:
         """Its keys for people: ``j, Down``."""
-        return ", ".join(show_key(key) for key in self.keys)
+        return ", ".join(dict.fromkeys(show_key(key) for key in self.keys))
 
 
 def show_key(key: str) -> str:
     """A key as people write it: ``slash`` is ``/``, ``ctrl+d`` is ``Ctrl+D``."""
-    if key.startswith("ctrl+"):
+    if key.startswith("ctrl+") and key not in _SHOWN:
         return f"Ctrl+{key[5:].upper()}"
     if len(key) > 1 and key[0] == "f" and key[1:].isdigit():
         return key.upper()
     return _SHOWN.get(key, key)
 
 
-_LISTS: tuple[Context, ...] = ("main", "node", "job", "log", "sent", "help")
+_LISTINGS: tuple[Context, ...] = ("record", "keys", "reservations")
+_LISTS: tuple[Context, ...] = ("main", "node", "job", "log", "sent", "map", *_LISTINGS, "help")
 _MOVES: tuple[Context, ...] = (*_LISTS, "confirm", "chat", "inbox")
 _AGENTS: tuple[Context, ...] = ("main", "chat", "inbox")
 
@@ -91,6 +98,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("move.page_up", ("pageup", "ctrl+u"), "page up", "Move one page up.", _MOVES),
     Command("move.top", ("g", "home"), "top", "Go to the first row or line.", _MOVES),
     Command("move.bottom", ("G", "end"), "bottom", "Go to the last row or line.", _MOVES),
+    Command("map.left", ("left", "h"), "left", "Move one node to the left.", ("map",)),
+    Command("map.right", ("right", "l"), "right", "Move one node to the right.", ("map",)),
     Command("pane.jobs", ("1",), "jobs", "Go to the jobs.", ("main",)),
     Command("pane.queues", ("2",), "queues", "Go to the queues.", ("main",)),
     Command("pane.nodes", ("3",), "nodes", "Go to the nodes.", ("main",)),
@@ -104,6 +113,9 @@ COMMANDS: tuple[Command, ...] = (
     Command("mark.toggle", ("space",), "mark", "Mark the row, or take the mark off; moves on.", ("main",), rank=40),
     Command("mark.down", ("shift+down",), "mark down", "Mark the row and move down.", ("main",)),
     Command("mark.up", ("shift+up",), "mark up", "Mark the row and move up.", ("main",)),
+    Command(
+        "mark.range", ("ctrl+@", "ctrl+space"), "mark range", "Mark all rows from the last mark to this one.", ("main",)
+    ),
     Command("mark.all", ("asterisk",), "mark all", "Mark all rows shown, or take all marks off.", ("main",)),
     Command(
         "operations",
@@ -252,7 +264,7 @@ COMMANDS: tuple[Command, ...] = (
         ("V",),
         "reserve",
         "Set nodes or cores apart for a time.",
-        ("nodes",),
+        ("nodes", "reservations"),
         verb="create_reservation",
         rank=20,
     ),
@@ -286,15 +298,57 @@ COMMANDS: tuple[Command, ...] = (
         verb="reissue_token",
         rank=18,
     ),
+    Command(
+        "map",
+        ("m",),
+        "node map",
+        "Show every node by its queue, with its state and how much of it is used.",
+        ("main",),
+        rank=56,
+    ),
+    Command("map.open", ("enter",), "go to it", "Go to the node under the cursor.", ("map",), rank=10),
+    Command("record", ("v",), "audit log", "Show the last lines of the audit log.", ("main",)),
+    Command("record.open", ("enter",), "line", "Show everything that the line holds.", ("record",), rank=10),
+    Command("record.filter", ("slash",), "filter", "Show only the lines that match.", ("record",), rank=12),
+    Command("record.verify", ("v",), "verify", "Check that no line was changed or removed.", ("record",), rank=14),
+    Command("record.export", ("e",), "export", "Write the lines shown to a new file.", ("record",), rank=16),
+    Command("reservations", ("d",), "reservations", "Show the reservations of the cluster.", ("main",)),
+    Command(
+        "reservation.delete",
+        ("X",),
+        "delete",
+        "End the reservation.",
+        ("reservations",),
+        verb="delete_reservation",
+        rank=14,
+    ),
+    Command("keys", ("f",), "API keys", "Show the API keys of the cluster, without their secrets.", ("main",)),
+    Command(
+        "key.create",
+        ("N",),
+        "new key",
+        "Make a key for a user; it is shown once.",
+        ("keys",),
+        verb="create_key",
+        rank=12,
+    ),
+    Command("key.revoke", ("X",), "revoke", "Make the key invalid for ever.", ("keys",), verb="revoke_key", rank=14),
+    Command(
+        "screen",
+        ("ctrl+e",),
+        "save screen",
+        "Write what the screen shows to a new SVG file, or to a text file by :screen FILE.txt.",
+        _LISTS,
+    ),
     Command("suspend", ("ctrl+z",), "to the shell", "Leave for the shell; fg comes back.", ("main",)),
-    Command("refresh", ("r",), "refresh", "Ask for fresh data now.", ("main",), rank=60),
+    Command("refresh", ("r",), "refresh", "Ask for fresh data now.", ("main", *_LISTINGS), rank=60),
     Command("pause", ("p",), "pause", "Stop painting changes, or go on; data still comes in.", ("main",), rank=70),
     Command(
         "help",
         ("question_mark",),
         "help",
         "Show the keys that work here.",
-        ("main", "chat", "inbox", "node", "job", "log"),
+        ("main", "chat", "inbox", "node", "job", "log", "map", *_LISTINGS),
         rank=0,
     ),
     Command("back", ("escape",), "back", "Go one level back; never quits, never acts.", (*_MOVES, "say"), rank=80),

@@ -1,4 +1,4 @@
-"""Rows to a file: CSV, JSON or Markdown, by the end of its name. The fields are those of the model."""
+"""Rows to a file: CSV, JSON or Markdown, by the end of its name; and any text to a new file of its owner's alone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import json
 import os
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +51,32 @@ def _harmless(cell: str) -> str:
 
 def export(rows: Sequence[Row], path: str) -> Path:
     """Write the rows to a new file that only its owner can read; returns its path. Raises ExportError."""
-    file = Path(path).expanduser()
-    form = file.suffix[1:].lower()
-    if form not in FORMATS:
-        raise ExportError(f"{path!r} does not end in .csv, .json or .md.")
+    form = form_of(path, FORMATS)
+    return write_new(Path(path), render(rows, form))
+
+
+def form_of(path: str, forms: Sequence[str]) -> str:
+    """The form that the end of a name asks for. Raises ExportError."""
+    form = Path(path).suffix[1:].lower()
+    if form not in forms:
+        raise ExportError(f"{path!r} does not end in .{', .'.join(forms[:-1])} or .{forms[-1]}.")
+    return form
+
+
+def named_by_time(prefix: str, form: str, now: datetime) -> Path:
+    """A name in the working folder that no file has yet: ``pilothouse-20261130-140203.svg``."""
+    stem = f"{prefix}-{now.astimezone():%Y%m%d-%H%M%S}"
+    names = [f"{stem}.{form}", *(f"{stem}-{n}.{form}" for n in range(2, 100))]
+    return next((path for name in names if not (path := Path(name)).exists()), Path(names[0]))
+
+
+def write_new(path: Path, text: str) -> Path:
+    """Write a text to a new file that only its owner can read; returns its path. Raises ExportError."""
+    file = path.expanduser()
     try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-            out.write(render(rows, form))
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as out:
+            out.write(text)
     except FileExistsError as error:
         raise ExportError(f"{file} is there already; nothing was written.") from error
     except OSError as error:

@@ -6,17 +6,23 @@ Parsing has no effect. A line that writes becomes an intent and takes the same w
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adapters.intents import (
     CancelJob,
+    CheckpointJob,
+    CloseQueue,
+    DeleteReservation,
     DrainNode,
     HoldJob,
     Intent,
+    OpenQueue,
+    ReissueNodeToken,
     ReleaseJob,
     RequeueJob,
     ResumeJob,
+    RevokeKey,
     SetNodeQuota,
     SuspendJob,
     TargetedIntent,
@@ -38,7 +44,7 @@ class Verb:
     usage: str
     help: str
     kind: Kind | None = None
-    intent: type[TargetedIntent] | None = None
+    intent: type[Intent] | None = None
 
 
 VERBS: dict[str, Verb] = {
@@ -60,6 +66,18 @@ VERBS: dict[str, Verb] = {
         Verb("sort", "sort FIELD[-] …", "Sort the pane; a dash sorts downwards."),
         Verb("cluster", "cluster NAME|all", "Show one cluster alone, or all."),
         Verb("theme", "theme NAME", "Change the colours."),
+        Verb("columns", "columns [ID …]", "Choose the pane's columns, in this order; without any, as built."),
+        Verb("screen", "screen [FILE.svg|.txt]", "Write what the screen shows to a new file."),
+        Verb("map", "map", "Show every node by its queue."),
+        Verb("record", "record", "Show the last lines of the audit log."),
+        Verb("keys", "keys [CLUSTER]", "Show the API keys of a cluster."),
+        Verb("reservations", "reservations [CLUSTER]", "Show the reservations of a cluster."),
+        Verb("unreserve", "unreserve NAME …", "End reservations.", "reservation", DeleteReservation),
+        Verb("revoke", "revoke KEY_ID", "Make an API key invalid for ever.", None, RevokeKey),
+        Verb("checkpoint", "checkpoint [ID …]", "Have jobs write a checkpoint.", "job", CheckpointJob),
+        Verb("token", "token [NODE …]", "Give a node a new token; the old one is dead.", "node", ReissueNodeToken),
+        Verb("open", "open [QUEUE …]", "Let queues take and start jobs.", "queue", OpenQueue),
+        Verb("close", "close QUEUE REASON …", "Close a queue for new jobs.", "queue", CloseQueue),
         Verb("export", "export FILE.csv|.json|.md", "Write the rows shown to a file."),
     )
 }
@@ -102,20 +120,17 @@ def find(store: Store, clusters: Sequence[str], kind: Kind, name: str) -> Ref:
     return found[0]
 
 
-def intent_of(line: Line, store: Store, clusters: Sequence[str], targets: Sequence[Ref]) -> Intent:
-    """The intent of a line that writes; without names it is aimed at `targets`.
+def intent_of(line: Line, store: Store, clusters: Sequence[str], targets: Sequence[Ref], here: str = "") -> Intent:
+    """The intent of a line that writes; without names it is aimed at `targets`. `here` is the cluster that is meant
+    for what the store does not hold.
 
     Raises LineError, or pydantic.ValidationError for a value that cannot be.
     """
     verb = line.verb
-    assert verb.intent is not None and verb.kind is not None
-    if verb.name == "drain":
-        if len(line.words) < 2:
-            raise LineError("A drain needs a node and a reason: drain NODE REASON …")
-        ref = find(store, clusters, "node", line.words[0])
-        return DrainNode(cluster=ref.cluster, refs=(ref,), reason=" ".join(line.words[1:]), origin="palette")
-    if verb.name == "quota":
-        return _quota(line, store, clusters)
+    special = _SPECIAL.get(verb.name)
+    if special is not None:
+        return special(line, store, clusters, here)
+    assert verb.intent is not None and issubclass(verb.intent, TargetedIntent) and verb.kind is not None
     refs = tuple(find(store, clusters, verb.kind, name) for name in line.words) or tuple(
         ref for ref in targets if ref.kind == verb.kind
     )
@@ -126,7 +141,40 @@ def intent_of(line: Line, store: Store, clusters: Sequence[str], targets: Sequen
     return verb.intent(cluster=refs[0].cluster, refs=refs, origin="palette")
 
 
-def _quota(line: Line, store: Store, clusters: Sequence[str]) -> Intent:
+def _reasoned(line: Line, store: Store, clusters: Sequence[str], here: str) -> Intent:
+    """A drain or a close: one object, and why."""
+    kind, noun = line.verb.kind, line.verb.name
+    assert kind is not None
+    if len(line.words) < 2:
+        raise LineError(f"A {noun} needs a {kind} and a reason: {line.verb.usage}")
+    ref = find(store, clusters, kind, line.words[0])
+    made = DrainNode if kind == "node" else CloseQueue
+    return made(cluster=ref.cluster, refs=(ref,), reason=" ".join(line.words[1:]), origin="palette")
+
+
+def _unreserve(line: Line, store: Store, clusters: Sequence[str], here: str) -> Intent:
+    """Reservations are in no pane: the names are taken as they are, and the backend knows them or not."""
+    if not line.words:
+        raise LineError("Name the reservation: unreserve NAME …")
+    refs = [_named(word, clusters, here) for word in line.words]
+    if len({ref.cluster for ref in refs}) > 1:
+        raise LineError("They are of several clusters: a write goes to one cluster at a time.")
+    return DeleteReservation(cluster=refs[0].cluster, refs=tuple(refs), origin="palette")
+
+
+def _revoke(line: Line, store: Store, clusters: Sequence[str], here: str) -> Intent:
+    if len(line.words) != 1:
+        raise LineError("Name one key by its id: revoke KEY_ID")
+    ref = _named(line.words[0], clusters, here)
+    return RevokeKey(cluster=ref.cluster, key_id=ref.id, origin="palette")
+
+
+def _named(word: str, clusters: Sequence[str], here: str) -> Ref:
+    cluster, slash, id = word.partition("/")
+    return Ref(cluster, "reservation", id) if slash and cluster in clusters else Ref(here, "reservation", word)
+
+
+def _quota(line: Line, store: Store, clusters: Sequence[str], here: str) -> Intent:
     if len(line.words) != 2:
         raise LineError("A quota needs a node and a number, or none: quota NODE N|none")
     name, value = line.words
@@ -135,3 +183,8 @@ def _quota(line: Line, store: Store, clusters: Sequence[str]) -> Intent:
     ref = find(store, clusters, "node", name)
     slots = None if value == "none" else int(value)
     return SetNodeQuota(cluster=ref.cluster, refs=(ref,), slots=slots, origin="palette")
+
+
+_SPECIAL: dict[str, Callable[[Line, Store, Sequence[str], str], Intent]] = {
+    "drain": _reasoned, "close": _reasoned, "quota": _quota, "unreserve": _unreserve, "revoke": _revoke,
+}  # fmt: skip

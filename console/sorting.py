@@ -32,6 +32,11 @@ class Sort:
     descending: bool = False
 
 
+def sort_of(word: str) -> Sort:
+    """``cores-``: by cores, the largest first."""
+    return Sort(word.rstrip("-"), word.endswith("-"))
+
+
 @total_ordering
 class _Down:
     """Turns an order around, for values that cannot be negated."""

@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 
 from adapters.text import clean
 from widgets.format import fit
+from widgets.past import Past
 
 MOST = 200  # choices listed at once
 
@@ -44,7 +45,10 @@ Offer = Callable[[str], Sequence[Choice]]
 
 
 class Chooser(Vertical):
-    """Arrows and Enter choose; with a field above, typing narrows, and Enter on a text may mean the text itself."""
+    """Arrows and Enter choose; with a field above, typing narrows, and Enter on a text may mean the text itself.
+
+    Up from the top of the list leads through what was typed before; Enter on such a text means the text.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "step(1)", show=False),
@@ -73,8 +77,11 @@ class Chooser(Vertical):
             super().__init__()
             self.text = text
 
-    def __init__(self, offer: Offer, *, typing: bool, placeholder: str = "", text: str = "") -> None:
+    def __init__(
+        self, offer: Offer, *, typing: bool, placeholder: str = "", text: str = "", history: Sequence[str] = ()
+    ) -> None:
         super().__init__(id="chooser")
+        self._past = Past(history)
         self._offer = offer
         self._typing = typing
         self._choices: list[Choice] = []
@@ -109,8 +116,22 @@ class Chooser(Vertical):
         return Content.assemble(mark, (fit(choice.key, 10), "bold"), (label, ""), " ", (said, "dim"))
 
     def action_step(self, by: int) -> None:
+        """Down and up the list; up from its top, and from there on, through what was typed before."""
+        top = not self.list.highlighted
+        if abs(by) == 1 and self._typing and (self._past.walking or (by < 0 and top)):
+            text = self._past.older(self.field.value) if by < 0 else self._past.newer()
+            if text is not None:
+                self._recall(text)
+            if text is not None or by < 0:
+                return
         for _ in range(abs(by)):
             (self.list.action_cursor_down if by > 0 else self.list.action_cursor_up)()
+
+    def _recall(self, text: str) -> None:
+        with self.prevent(Input.Changed):
+            self.field.value = text
+        self.field.cursor_position = len(text)
+        self._fill()
 
     def action_complete(self) -> None:
         """Put what is highlighted into the field."""
@@ -125,6 +146,7 @@ class Chooser(Vertical):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
+        self._past.leave()
         self._fill()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -138,7 +160,7 @@ class Chooser(Vertical):
     def _choose(self) -> None:
         text = clean(self.field.value.strip())
         chosen = self._highlighted
-        if chosen is None or chosen.off:
+        if chosen is None or chosen.off or (self._past.walking and text):
             self.post_message(self.Entered(text))
         else:
             self.post_message(self.Chosen(chosen.id, text))

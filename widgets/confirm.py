@@ -94,7 +94,9 @@ class ConfirmPanel(Vertical):
         self._hint_line = Static("", id="confirm-hint")
         self._no = Button(Content("Cancel"), id="confirm-no", compact=True)
         self._yes = Button(Content("Confirm"), id="confirm-yes", compact=True, disabled=True)
-        self._answer = TypedAnswer(id="confirm-typed", compact=True, max_length=len(question.expected) + 64)
+        self._answer = TypedAnswer(
+            id="confirm-typed", compact=True, max_length=len(question.expected) + 64, select_on_focus=False
+        )
 
     def compose(self) -> ComposeResult:
         yield self.body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -9,12 +10,17 @@ from textual.message import Message
 from textual.widgets import Input
 
 from adapters.text import clean
+from widgets.past import Past
 
 
 class FilterBar(Input):
     """Narrows the rows while one types; hidden until asked for."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "clear_filter", "Clear", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "clear_filter", "Clear", show=False),
+        Binding("up", "older", show=False),
+        Binding("down", "newer", show=False),
+    ]
     DEFAULT_CSS = """
     FilterBar { display: none; height: 1; border: none; padding: 0 1; }
     FilterBar.-open { display: block; }
@@ -36,16 +42,32 @@ class FilterBar(Input):
 
     def __init__(self) -> None:
         super().__init__(placeholder="filter: text, or field:value", compact=True, max_length=512)
+        self._past = Past()
 
-    def open(self, text: str) -> None:
-        """Show the line with this text in it and take the focus."""
+    def open(self, text: str, history: Sequence[str] = ()) -> None:
+        """Show the line with this text in it and take the focus; up and down go through the history."""
+        self._past = Past(history)
         with self.prevent(Input.Changed):
             self.value = text
         self.add_class("-open")
         self.focus()
 
+    def action_older(self) -> None:
+        self._recall(self._past.older(self.value))
+
+    def action_newer(self) -> None:
+        self._recall(self._past.newer())
+
+    def _recall(self, text: str | None) -> None:
+        if text is not None:
+            with self.prevent(Input.Changed):
+                self.value = text
+            self.cursor_position = len(text)
+            self.post_message(self.Typed(clean(text)))
+
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
+        self._past.leave()
         self.post_message(self.Typed(clean(event.value)))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

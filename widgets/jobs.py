@@ -73,5 +73,5 @@ class JobsPane(Pane):
     """Jobs of every cluster shown."""
 
     def __init__(self, row_of: RowOf, *, several: bool = False, columns: Sequence[str] = ()) -> None:
-        shown = chosen(tagged(JOB_COLUMNS) if several else JOB_COLUMNS, columns)
-        super().__init__("job", 1, "jobs", shown, row_of)
+        every = tagged(JOB_COLUMNS) if several else JOB_COLUMNS
+        super().__init__("job", 1, "jobs", chosen(every, columns), row_of, every)

@@ -60,5 +60,5 @@ class NodesPane(Pane):
     """Nodes of every cluster shown."""
 
     def __init__(self, row_of: RowOf, *, several: bool = False, columns: Sequence[str] = ()) -> None:
-        shown = chosen(tagged(NODE_COLUMNS) if several else NODE_COLUMNS, columns)
-        super().__init__("node", 3, "nodes", shown, row_of)
+        every = tagged(NODE_COLUMNS) if several else NODE_COLUMNS
+        super().__init__("node", 3, "nodes", chosen(every, columns), row_of, every)

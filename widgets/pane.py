@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from adapters.model import Kind, Ref
-from widgets.columns import Column, Moment
+from widgets.columns import Column, Moment, chosen
 from widgets.facts import PaneFacts, summary, why_empty
 from widgets.pane_title import PaneTitle
 from widgets.table import RecordTable, RowOf
@@ -23,6 +23,7 @@ class Pane(Vertical):
     Args:
         number: the key that focuses it.
         noun: what the rows are, in the plural.
+        columns: those that are shown at the start, out of `every` one there is.
     """
 
     DEFAULT_CSS = """
@@ -30,13 +31,29 @@ class Pane(Vertical):
     Pane > RecordTable { height: 1fr; border: round $border-blurred; border-top: none; }
     """
 
-    def __init__(self, kind: Kind, number: int, noun: str, columns: Sequence[Column], row_of: RowOf) -> None:
+    def __init__(
+        self, kind: Kind, number: int, noun: str, columns: Sequence[Column], row_of: RowOf,
+        every: Sequence[Column] = (),
+    ) -> None:  # fmt: skip
         super().__init__(id=f"{kind}s")
         self.kind = kind
         self.noun = noun
         self.heading = PaneTitle(f"{number} {noun.capitalize()}")
         self.table = RecordTable(columns, row_of, id=f"{kind}-table")
         self._facts: PaneFacts | None = None
+        self._columns = tuple(columns)
+        self._every = tuple(every) or self._columns
+
+    @property
+    def column_titles(self) -> dict[str, str]:
+        """Every column there is: id -> title."""
+        return {column.id: column.title for column in self._every}
+
+    def choose_columns(self, ids: Sequence[str]) -> None:
+        """Show these columns in this order; without any known one, those of the start."""
+        known = self.column_titles
+        wanted = [id for id in ids if id in known]
+        self.table.show_columns(chosen(self._every, wanted) if wanted else self._columns)
 
     def compose(self) -> ComposeResult:
         yield self.heading

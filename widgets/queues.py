@@ -41,5 +41,5 @@ class QueuesPane(Pane):
     """Queues of every cluster shown."""
 
     def __init__(self, row_of: RowOf, *, several: bool = False, columns: Sequence[str] = ()) -> None:
-        shown = chosen(tagged(QUEUE_COLUMNS) if several else QUEUE_COLUMNS, columns)
-        super().__init__("queue", 2, "queues", shown, row_of)
+        every = tagged(QUEUE_COLUMNS) if several else QUEUE_COLUMNS
+        super().__init__("queue", 2, "queues", chosen(every, columns), row_of, every)

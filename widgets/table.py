@@ -160,6 +160,13 @@ class RecordTable(ScrollView, can_focus=True):
                 self._lines.discard(key)
                 self.refresh(Region(part[0], line + 1, part[1], 1))
 
+    def show_columns(self, columns: Sequence[Column]) -> None:
+        """Other columns, or the same in another order."""
+        self._columns = tuple(columns)
+        self._width = -1  # laid out anew with the next line
+        self._lines.clear()
+        self.refresh()
+
     def explain_empty(self, lines: Sequence[str]) -> None:
         """Say why there are no rows."""
         if tuple(lines) != self._empty:
@@ -320,7 +327,7 @@ class RecordTable(ScrollView, can_focus=True):
         for spot in self._placed:
             title = spot.column.title
             if self._sorted_by and self._sorted_by[0] == spot.column.id:
-                title = f"{title}{'v' if self._sorted_by[1] else '^'}"
+                title = f"{title[: spot.width - 1]}{'v' if self._sorted_by[1] else '^'}"
             texts.append((fit(title, spot.width, spot.column.right), "plain"))
         return paint(texts, self._placed, self._width, "  ", style, None)  # type: ignore[arg-type]
 

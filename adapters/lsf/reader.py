@@ -31,11 +31,12 @@ from adapters.lsf.nodes import nodes
 from adapters.lsf.observe import observe
 from adapters.lsf.probe import probe
 from adapters.lsf.queues import queue
+from adapters.lsf.reservations import reservation
 from adapters.lsf.session import Session
-from adapters.lsf.tables import DESCRIPTIONS, HOSTS, JOB_DETAIL, LOAD, QUEUES, Record
+from adapters.lsf.tables import DESCRIPTIONS, HOSTS, JOB_DETAIL, LOAD, QUEUES, RESERVATIONS, Record
 from adapters.lsf.times import Clock
 from adapters.lsf.watch import LsfWatch
-from adapters.model import FINISHED, ArrayInfo, Job, Metrics, Node, Queue, Ref
+from adapters.model import FINISHED, ArrayInfo, Job, Metrics, Node, Queue, Ref, Reservation
 from adapters.plan import Target
 from adapters.text import clean
 
@@ -110,6 +111,10 @@ class LsfReader:
         found = await self.session.table(QUEUES)
         await self.facts.read_queues()
         return [queue(self.cluster, record, self.facts.queues.get(record["QUEUE_NAME"])) for record in found.records]
+
+    async def list_reservations(self) -> Sequence[Reservation]:
+        found = await self.session.table(RESERVATIONS)
+        return [reservation(self.cluster, record) for record in found.records]
 
     async def list_nodes(self) -> Sequence[Node]:
         """Batch hosts with LIM's load; without LIM, or for hosts it does not know, the load is unknown."""

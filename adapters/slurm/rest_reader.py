@@ -22,7 +22,7 @@ from adapters.base import (
     WatchItem,
 )
 from adapters.intents import INTENTS, Target
-from adapters.model import Job, Metrics, Node, Queue, Ref
+from adapters.model import Job, Metrics, Node, Queue, Ref, Reservation
 from adapters.slurm import observe, paths, rest_rows
 from adapters.slurm.history import DEFAULT_SPAN
 from adapters.slurm.ids import matches, parse_id
@@ -92,6 +92,9 @@ class RestReader:
         if not exact and (asked.index is not None or not found):
             raise NotFound(f"Slurm knows no job {id}.", "It may have ended and left Slurm's memory.")
         return (exact or found)[0]
+
+    async def list_reservations(self) -> Sequence[Reservation]:
+        return rest_rows.reservations_of(await self.client.get("/reservations"), self.cluster)
 
     async def nodes(self, *, counted: bool = False) -> NodeList:
         reservations = rest_rows.reservations_of(await self.client.get("/reservations", counted=counted), self.cluster)

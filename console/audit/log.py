@@ -26,6 +26,7 @@ from console.audit.files import (
 from console.audit.process import this_process
 from console.audit.recover import Tail, find_tail
 from console.audit.redact import redact
+from console.audit.tail import last_records
 
 Anchor = Callable[[str, Head], None]
 Record = dict[str, Any]
@@ -106,13 +107,8 @@ class AuditLog:
                     yield record
 
     def tail(self, count: int) -> list[Record]:
-        """The last `count` lines, oldest first."""
-        kept: list[Record] = []
-        for record in self.records():
-            kept.append(record)
-            if len(kept) > 2 * count:
-                del kept[:-count]
-        return kept[-count:] if count > 0 else []
+        """The last `count` lines, oldest first, of the last 32 MiB. No log: none. Raises AuditError."""
+        return last_records(self.paths.log, count)
 
     def _append(self, fd: int, key: bytes, kind: str, fields: Mapping[str, Any]) -> Record:
         tail = find_tail(fd, self.paths, key)

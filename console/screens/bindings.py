@@ -50,13 +50,16 @@ class CommandScreen:
 
     def hints(self) -> list[tuple[str, str, str, str]]:
         """For the line of keys: id, key, words, look."""
-        host = cast("Any", self).app
-        shown = [self.bound(c) for c in hints(c for c in commands_in(*self.contexts) if not host.hidden(c))]
+        shown = [self.bound(c) for c in hints(c for c in commands_in(*self.contexts) if not self.hidden(c))]
         return [(c.id, c.shown.split(", ")[0], c.title, self.look(c)) for c in shown if c.keys]
 
     def bound(self, command: Command) -> Command:
         """The command with the keys that the configuration gives it."""
         return cast("Command", cast("Any", self).app.bound(command))
+
+    def hidden(self, command: Command) -> bool:
+        """Whether the configuration leaves the command out of everything that is shown."""
+        return bool(cast("Any", self).app.hidden(command))
 
     def look(self, command: Command) -> str:
         return "write" if command.writes else "key"
@@ -64,6 +67,25 @@ class CommandScreen:
     def _move(self, by: int) -> None:
         if (target := self.movable) is not None:
             target.move(by)
+
+    def _compositor_refresh(self) -> None:
+        """Paint, but not under a dialog: the toolkit then repaints everything, and marks the covered screen to be
+        painted with its next message again (textual.screen, 8.x). What changed is painted when the dialog is gone."""
+        screen = cast("Any", self)
+        if screen.is_active:
+            cast("Any", super())._compositor_refresh()
+        else:
+            screen._compositor._dirty_regions.clear()
+            screen._dirty_widgets.clear()
+
+    def do_screen(self) -> None:
+        """Write what is on the screen to a new SVG file in the working folder."""
+        screen = cast("Any", self)
+        told, role = screen.app.save_screen(None)
+        if hasattr(screen, "say"):
+            screen.say(told, role)
+        else:
+            screen.app.notify(told, markup=False)
 
     def do_move_down(self) -> None:
         self._move(1)

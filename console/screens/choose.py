@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -22,19 +22,20 @@ class ChooseScreen(ModalScreen[str | None]):
     Args:
         keys: key -> id, for lists that answer to their own keys.
         lines: a typed text may stand for itself.
+        history: what was typed there before.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
     def __init__(
         self, title: str, offer: Offer, *, typing: bool = False, lines: bool = False, placeholder: str = "",
-        text: str = "", keys: Mapping[str, str] | None = None,
+        text: str = "", keys: Mapping[str, str] | None = None, history: Sequence[str] = (),
     ) -> None:  # fmt: skip
         super().__init__()
         self._title = title
         self._lines = lines
         self._keys = dict(keys or {})
-        self.chooser = Chooser(offer, typing=typing, placeholder=placeholder, text=text)
+        self.chooser = Chooser(offer, typing=typing, placeholder=placeholder, text=text, history=history)
 
     def compose(self) -> ComposeResult:
         dialog = Vertical(self.chooser, id="choose-dialog", classes="dialog")

@@ -61,24 +61,25 @@ class QuestionScreen(CommandScreen, ModalScreen[Answer]):
         self.panel.fit(height - self.app.has_class("-autopilot"))
 
     def admits(self, event: events.Key) -> bool:
-        """Whether a key may reach the dialog: not before it listens. Esc always may."""
+        """Whether a key may reach the dialog: not before it listens. Esc always may.
+
+        What is typed while a button has the focus belongs to the answer, although it may be the key of a command.
+        """
         admitted = self._guard.admit()
         if not admitted:
             self.set_timer(QUIET + 0.02, self._listen)
         self.panel.arm(self._guard.armed)
+        if admitted and self._typing(event):
+            self.panel.type(str(event.character))
+            return False
         return admitted or event.key == "escape"
+
+    def _typing(self, event: events.Key) -> bool:
+        printable = event.is_printable and event.character is not None
+        return printable and self.panel.question.how == "type" and not isinstance(self.focused, TypedAnswer)
 
     def _listen(self) -> None:
         self.panel.arm(self._guard.look())
-
-    def on_key(self, event: events.Key) -> None:
-        """What is typed while a button has the focus belongs to the answer."""
-        if self.panel.question.how != "type" or not event.is_printable or event.character is None:
-            return
-        if not isinstance(self.focused, TypedAnswer):
-            event.stop()
-            event.prevent_default()
-            self.panel.type(event.character)
 
     def do_confirm_yes(self) -> None:
         if self.panel.question.how == "key" and self._guard.calm:

@@ -19,27 +19,20 @@ from widgets.nodes import NODE_LETTERS
 from widgets.queues import QUEUE_LETTERS
 
 ORDER: tuple[Context, ...] = (
-    "jobs",
-    "queues",
-    "nodes",
-    "node",
-    "job",
-    "log",
-    "sent",
-    "main",
-    "chat",
-    "say",
-    "inbox",
-    "confirm",
-)
+    "jobs", "queues", "nodes", "node", "job", "log", "sent", "map", "record", "keys", "reservations", "main", "chat",
+    "say", "inbox", "confirm",
+)  # fmt: skip
 
 
-def sections(here: Collection[Context], bound: Callable[[Command], Command] = lambda c: c) -> list[HelpSection]:
+def sections(
+    here: Collection[Context], bound: Callable[[Command], Command] = lambda c: c,
+    hidden: Callable[[Command], bool] = lambda c: False,
+) -> list[HelpSection]:  # fmt: skip
     """What works in these contexts first, then the rest; a command that works in several is told once."""
     told: set[str] = set()
     made: list[HelpSection] = []
     for context in sorted(ORDER, key=lambda c: c not in here):
-        lines = [c for c in COMMANDS if context in c.contexts and c.id not in told]
+        lines = [c for c in COMMANDS if context in c.contexts and c.id not in told and not hidden(c)]
         told.update(c.id for c in lines)
         if lines:
             rows = tuple(HelpLine(bound(c).shown, c.help, c.writes) for c in lines)
@@ -72,7 +65,7 @@ class HelpScreen(CommandScreen, ModalScreen[None]):
         self._here = frozenset(here)
 
     def compose(self) -> ComposeResult:
-        self.panel = HelpPanel(sections(self._here, self.bound), legend())
+        self.panel = HelpPanel(sections(self._here, self.bound, self.hidden), legend())
         dialog = Vertical(self.panel, id="help-dialog", classes="dialog")
         dialog.border_title = Content(" Keys ")
         dialog.border_subtitle = Content(" Esc closes ")

@@ -92,6 +92,7 @@ class MainScreen(
         self._overview = Overview(self._store, clusters)
         self._watched = Watched(self._store, host.engine.config.notices, host.is_mine)
         self._waking: asyncio.TimerHandle | None = None
+        self.recall_views()
 
     def _aside(self, work: Coroutine[Any, Any, None], group: str) -> None:
         self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
@@ -289,6 +290,7 @@ class MainScreen(
     def on_record_table_header_clicked(self, message: RecordTable.HeaderClicked) -> None:
         message.stop()
         self.board.sort_by(message.column, self._moment)
+        self.remember_sort()
 
     async def on_key_bar_clicked(self, message: KeyBar.Clicked) -> None:
         await self.action_run(message.command)

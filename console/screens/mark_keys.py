@@ -50,6 +50,17 @@ class MarkKeys:
     def do_mark_up(self) -> None:
         self._mark(-1)
 
+    def do_mark_range(self) -> None:
+        """Mark every row between the nearest mark above, or else below, and the cursor's row, both included."""
+        table = self.board.pane.table
+        if table.cursor is None:
+            return
+        here = table.order.index(table.cursor)
+        marked = [n for n, ref in enumerate(table.order) if ref in table.marks and n != here]
+        above = max((n for n in marked if n < here), default=None)
+        start = above if above is not None else min((n for n in marked if n > here), default=here)
+        self.set_marks(table.marks | set(table.order[min(start, here) : max(start, here) + 1]))
+
     def do_mark_all(self) -> None:
         """Mark what is shown; where all of it is marked, take every mark off."""
         table = self.board.pane.table

@@ -14,7 +14,7 @@ from console.lines import VERBS, Line, LineError, find, intent_of, parse
 from console.screens.board import Board
 from console.screens.choose import ChooseScreen
 from console.screens.writes import problem
-from console.sorting import Sort
+from console.sorting import Sort, sort_of
 from widgets.chooser import Choice
 from widgets.columns import Role
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from console.app import ConsoleApp
 
 PANE_OF: dict[Kind, str] = {"job": "jobs", "queue": "queues", "node": "nodes"}
-MORE = frozenset({"drain", "quota"})
+MORE = frozenset({"drain", "quota", "close"})
 """Verbs whose line goes on after the name."""
 LEFT_OUT = ("move.", "mark.down", "mark.up", "menu", "palette", "back", "confirm.")
 
@@ -49,6 +49,13 @@ class MenuKeys:
         def sort(self, sorts: Sequence[Sort]) -> None: ...
         def export(self, path: str) -> None: ...
         def show_clusters(self, name: str) -> None: ...
+        def choose_columns(self, ids: Sequence[str]) -> None: ...
+        def save_screen(self, path: str) -> None: ...
+        def cluster_here(self, name: str = "") -> str | None: ...
+        def do_map(self) -> None: ...
+        def do_record(self) -> None: ...
+        def do_keys(self, cluster: str = "") -> None: ...
+        def do_reservations(self, cluster: str = "") -> None: ...
         async def action_run(self, id: str) -> None: ...
 
     def _choice(self, command: Command) -> Choice:
@@ -59,16 +66,17 @@ class MenuKeys:
 
     def _commands(self) -> list[Choice]:
         """What can be done here, what writes first; not the movements."""
-        commands = [c for c in commands_in(*self.contexts) if not c.id.startswith(LEFT_OUT)]
+        here = [c for c in commands_in(*self.contexts) if not self._host.hidden(c)]
+        commands = [c for c in here if not c.id.startswith(LEFT_OUT)]
         return [self._choice(c) for c in sorted(commands, key=lambda c: not c.writes)]
 
     def do_menu(self) -> None:
         """What can be done to the row or the marks."""
-        pane = self.contexts - {"main"}
-        choices = [self._choice(c) for c in commands_in(*pane)]
+        commands = [c for c in commands_in(*(self.contexts - {"main"})) if not self._host.hidden(c)]
+        choices = [self._choice(c) for c in commands]
         keys = {
             key: c.id
-            for c in map(self._host.bound, commands_in(*pane))
+            for c in map(self._host.bound, commands)
             for key in c.keys
             if len(key) == 1 and not c_off(choices, c.id)
         }
@@ -83,7 +91,10 @@ class MenuKeys:
 
     def _ask_line(self, text: str) -> None:
         hint = "a command, or: cancel ID, quota NODE N, job ID …"
-        screen = ChooseScreen("Commands", self._offer, typing=True, lines=True, placeholder=hint, text=text)
+        history = self._host.remembered.history("line")
+        screen = ChooseScreen(
+            "Commands", self._offer, typing=True, lines=True, placeholder=hint, text=text, history=history
+        )
         self._host.push_screen(screen, self._run)
 
     def _offer(self, text: str) -> list[Choice]:
@@ -95,6 +106,7 @@ class MenuKeys:
         lines = [
             Choice(f"verb:{v.name}", v.name, "", f"{v.usage}   {v.help}", writes=v.intent is not None)
             for v in VERBS.values()
+            if v.intent is None or v.intent.verb not in self._host.engine.config.hidden_actions
         ]
         themes = [Choice(f"theme:{name}", f"theme {name}", "", "Change the colours.") for name in self._host.themes]
         saved = [
@@ -103,9 +115,15 @@ class MenuKeys:
         ]
         names = list(self._host.engine.clusters)
         clusters = [Choice(f"line:cluster {n}", f"cluster {n}", "", "Show it alone.") for n in names if len(names) > 1]
-        offered = [*self._commands(), *saved, *lines, *clusters, *themes]
+        past = [Choice(f"line:{line}", line, "", "typed before") for line in self._typed_before(words)]
+        offered = [*self._commands(), *saved, *lines, *clusters, *themes, *past]
         found = [c for c in offered if all(w in f"{c.label} {c.help} {c.id}".casefold() for w in words)]
         return sorted(found, key=lambda c: not c.label.casefold().startswith(tuple(words[:1]) or ("",)))
+
+    def _typed_before(self, words: Sequence[str]) -> list[str]:
+        """Lines of before that hold what is typed now, newest first."""
+        lines = reversed(self._host.remembered.history("line")) if words else ()
+        return [line for line in lines if all(word in line.casefold() for word in words)][:5]
 
     def _complete(self, verb: str, kind: Kind | None, rest: str) -> list[Choice]:
         """Ids and names that go on from what is typed; none once the line can stand by itself."""
@@ -113,12 +131,14 @@ class MenuKeys:
             return [
                 Choice(f"theme:{n}", f"theme {n}", "", "Change the colours.") for n in self._host.themes if rest in n
             ]
+        if verb == "columns":
+            return self._complete_columns(rest)
         if kind is None:
             return []
         words = rest.split()
         last = words[-1] if words and not rest.endswith(" ") else ""
         before = " ".join(words[: len(words) - bool(last)])
-        if verb in ("drain", "quota", "job", "node", "queue") and before:
+        if verb in (*MORE, "job", "node", "queue") and before:
             return []
         found: list[Choice] = []
         for ref, row in self._host.engine.store.items(kind):
@@ -129,6 +149,15 @@ class MenuKeys:
                 line = " ".join(part for part in (verb, before, ref.id) if part)
                 found.append(Choice(f"fill:{line}", line, "", clean(name, 60) if name != ref.id else ""))
         return sorted(found, key=lambda choice: choice.label)[:20]
+
+    def _complete_columns(self, rest: str) -> list[Choice]:
+        words = rest.split()
+        last = words.pop() if words and not rest.endswith(" ") else ""
+        titles = self.board.pane.column_titles
+        if last in titles:
+            return []
+        lines = [(" ".join(["columns", *words, id]), title) for id, title in titles.items() if id.startswith(last)]
+        return [Choice(f"verb:{line}", line, "", title) for line, title in lines if line.split()[-1] not in words]
 
     async def _run(self, chosen: str | None) -> None:
         """Do what was chosen in a menu, the palette or the command line."""
@@ -146,6 +175,7 @@ class MenuKeys:
 
     def line(self, text: str) -> None:
         """Run a line of the command line; what is wrong with it is said."""
+        self._host.remembered.typed("line", text)
         try:
             self._do_line(parse(text))
         except LineError as error:
@@ -156,14 +186,20 @@ class MenuKeys:
     def _do_line(self, line: Line) -> None:
         store, clusters = self._host.engine.store, list(self._host.engine.clusters)
         if line.verb.intent is not None:
-            self.write(intent_of(line, store, clusters, self.targets))
+            self.write(intent_of(line, store, clusters, self.targets, self.cluster_here() or ""))
             return
         actions: dict[str, Any] = {
             "filter": lambda: self.set_filter(line.rest),
-            "sort": lambda: self.sort([Sort(w.rstrip("-"), w.endswith("-")) for w in line.words]),
+            "sort": lambda: self.sort([sort_of(word) for word in line.words]),
             "theme": lambda: self._host.choose_theme(line.rest),
             "cluster": lambda: self.show_clusters(line.rest),
             "export": lambda: self.export(line.rest),
+            "columns": lambda: self.choose_columns(line.words),
+            "screen": lambda: self.save_screen(line.rest),
+            "map": self.do_map,
+            "record": self.do_record,
+            "keys": lambda: self.do_keys(line.rest),
+            "reservations": lambda: self.do_reservations(line.rest),
         }
         if line.verb.name in actions:
             actions[line.verb.name]()

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adapters.model import Job, Node, Ref
+from adapters.text import clean
 from console.commands import Context
 from console.screens.board import Board
 from widgets.columns import Role
 
 if TYPE_CHECKING:
     from console.app import ConsoleApp
-
-MOST_COPIED = 75_000  # characters: terminals drop longer clipboard writes (OSC 52) whole
 
 
 class OpenKeys:
@@ -31,6 +30,7 @@ class OpenKeys:
         @property
         def targets(self) -> tuple[Ref, ...]: ...
         def say(self, text: str, role: Role = "plain") -> None: ...
+        def follow(self, pane: str, filter: str | None = None, row: Ref | None = None) -> None: ...
 
     def do_help(self) -> None:
         from console.screens.help import HelpScreen
@@ -67,13 +67,57 @@ class OpenKeys:
         text = "\n".join(ref.id for ref in self.targets)
         if not text:
             self.say("There is no row to copy.", "dim")
-        elif len(text) > MOST_COPIED:
-            self.say(f"{len(text)} characters are more than terminals take; export the rows instead.", "warn")
-        else:
+            return
+        try:
             self._host.copy_to_clipboard(text)
-            self.say(
-                f"Copied {len(self.targets)} of {self.board.view.shown} by the terminal's clipboard (OSC 52).", "ok"
-            )
+        except ValueError as error:
+            self.say(f"{error} Export the rows instead.", "warn")
+        else:
+            told = f"Copied {len(self.targets)} of {self.board.view.shown} by the terminal's clipboard (OSC 52)."
+            self.say(told, "ok")
+
+    def save_screen(self, path: str) -> None:
+        """What is on the screen, once the line that asked for it is gone from it."""
+        self._host.call_after_refresh(lambda: self.say(*self._host.save_screen(path or None)))
+
+    # -- more to look at --------------------------------------------------------------------------------------------
+
+    def cluster_here(self, name: str = "") -> str | None:
+        """The cluster of that name; without one, that of the row one is on, else the first that is shown."""
+        known = self._host.engine.clusters
+        if name:
+            if name not in known:
+                self.say(f"There is no cluster {clean(name, 40)}; there are {', '.join(known)}.", "warn")
+            return name if name in known else None
+        return self.target.cluster if self.target else next(iter(self.board.clusters), None)
+
+    def do_map(self) -> None:
+        """Every node by its queue; the one that is chosen there is gone to."""
+        from console.screens.node_map import NodeMapScreen
+
+        start = self.target if self.target and self.target.kind == "node" else None
+        self._host.push_screen(NodeMapScreen(self._host, self.board.clusters, start), self._from_map)
+
+    def _from_map(self, ref: Ref | None) -> None:
+        if ref is not None:
+            self.follow("nodes", "", ref)
+
+    def do_record(self) -> None:
+        from console.screens.record import RecordScreen
+
+        self._host.push_screen(RecordScreen(self._host))
+
+    def do_keys(self, cluster: str = "") -> None:
+        from console.screens.keys import KeysScreen
+
+        if name := self.cluster_here(cluster):
+            self._host.push_screen(KeysScreen(self._host, name))
+
+    def do_reservations(self, cluster: str = "") -> None:
+        from console.screens.reservations import ReservationsScreen
+
+        if name := self.cluster_here(cluster):
+            self._host.push_screen(ReservationsScreen(self._host, name))
 
     def export(self, path: str) -> None:
         """Write the rows shown, in their order, to a file."""

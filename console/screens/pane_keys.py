@@ -12,7 +12,7 @@ from adapters.model import Job, Ref
 from adapters.text import clean
 from console.filters import FilterError
 from console.screens.board import Board
-from console.sorting import Sort
+from console.sorting import Sort, sort_of
 from widgets.columns import Moment, Role
 from widgets.filter_bar import FilterBar
 
@@ -77,7 +77,7 @@ class PaneKeys:
     # -- filter and sort --------------------------------------------------------------------------------------------
 
     def do_filter(self) -> None:
-        self.query_one(FilterBar).open(self.board.filter)
+        self.query_one(FilterBar).open(self.board.filter, self._host.remembered.history("filter"))
 
     def set_filter(self, text: str) -> None:
         """Filter the pane; a filter that means nothing is said, and the one of before stays."""
@@ -101,14 +101,41 @@ class PaneKeys:
     def on_filter_bar_closed(self, message: FilterBar.Closed) -> None:
         if self._typing is not None:
             self._typing.stop()
+        self._host.remembered.typed("filter", message.text)
         self.set_filter(message.text)
         self.go(self._active)
 
     def sort(self, sorts: Sequence[Sort]) -> None:
+        """By these keys; without any as at the start."""
         self.board.sort(sorts, self._moment)
+        self.remember_sort(chosen=bool(sorts))
 
     def do_sort(self) -> None:
         self.board.next_sort(self._moment)
+        self.remember_sort()
+
+    def remember_sort(self, chosen: bool = True) -> None:
+        words = [f"{sort.field}{'-' if sort.descending else ''}" for sort in self.board.view.sort] if chosen else []
+        self._host.remembered.choose_view("sort", self._active, words)
+
+    def recall_views(self) -> None:
+        """The sorts and the columns that were chosen in an earlier run."""
+        for id, board in self.boards.items():
+            if words := self._host.remembered.of_view("sort", id):
+                board.view.set_sort(tuple(sort_of(word) for word in words))
+            if ids := self._host.remembered.of_view("columns", id):
+                board.pane.choose_columns(ids)
+
+    def choose_columns(self, ids: Sequence[str]) -> None:
+        """These columns of the pane in this order, from now on; without any, those of the configuration."""
+        pane = self.board.pane
+        if unknown := [id for id in ids if id not in pane.column_titles]:
+            known = ", ".join(pane.column_titles)
+            self.say(f"There is no column {clean(unknown[0], 40)} of {pane.noun}; there are {known}.", "warn")
+            return
+        pane.choose_columns(ids)
+        self._host.remembered.choose_view("columns", self._active, ids)
+        self.say("" if ids else f"The columns of the {pane.noun} are as at the start.", "dim")
 
     def show_clusters(self, name: str) -> None:
         """Show one cluster alone, or with ``all`` every one."""

@@ -13,15 +13,20 @@ from console.screens.confirm import ConfirmScreen
 from console.screens.help import ORDER, HelpScreen, sections
 from console.screens.inbox import InboxScreen
 from console.screens.job import JobScreen
+from console.screens.keys import KeysScreen
 from console.screens.log import LogScreen
 from console.screens.main import MainScreen
 from console.screens.node import NodeScreen
+from console.screens.node_map import NodeMapScreen
+from console.screens.record import RecordScreen
+from console.screens.reservations import ReservationsScreen
 from console.screens.sent import SentScreen
 
 SCREENS: dict[Context, type[CommandScreen]] = {
     "main": MainScreen, "jobs": MainScreen, "queues": MainScreen, "nodes": MainScreen, "node": NodeScreen,
     "job": JobScreen, "log": LogScreen, "sent": SentScreen, "confirm": ConfirmScreen, "help": HelpScreen,
     "chat": MainScreen, "say": MainScreen, "inbox": InboxScreen,
+    "map": NodeMapScreen, "record": RecordScreen, "keys": KeysScreen, "reservations": ReservationsScreen,
 }  # fmt: skip
 
 

@@ -449,7 +449,8 @@ async def test_queues_are_closed_and_opened_as_far_as_it_takes(tmp_path: Path) -
 
 async def test_reservations(tmp_path: Path) -> None:
     double = lsf(tmp_path)
-    _, writer = opened(double, zone=UTC)
+    reader, writer = opened(double, zone=UTC)
+    assert await reader.list_reservations() == []
     start = datetime(2027, 1, 2, 14, 5, tzinfo=UTC)
     intent = CreateReservation(
         cluster="lsf", name="upgrade", nodes=("node01", "node02"), cores=4, users=("ana", "ben"), start_time=start,
@@ -461,6 +462,9 @@ async def test_reservations(tmp_path: Path) -> None:
          "-e", "2027:1:2:16:5"),
     ]  # fmt: skip
     assert await done(writer, plan) == ["accepted"]
+    (made,) = await reader.list_reservations()
+    assert (made.name, made.cores, made.node_names) == ("upgrade", 4, ("node01", "node02"))
+    assert made.users == ("ana", "ben") and made.extensions["window"] and made.start_time is None
     plan = await writer.plan(DeleteReservation(cluster="lsf", refs=(ref("upgrade", "reservation"),)))
     assert argvs(plan) == [("brsvdel", "upgrade")]
     assert await done(writer, plan) == ["accepted"]

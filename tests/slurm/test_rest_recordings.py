@@ -117,6 +117,12 @@ async def test_one_job(version: str) -> None:
     assert job.extensions["work_dir"] == "/rig/out" and job.extensions["stdout"].startswith("/rig/out/")
 
 
+async def test_reservations(version: str) -> None:
+    found = await RestReader(client(Recorded(version)), "alice").list_reservations()
+    assert "later" in {row.name for row in found}
+    assert all(row.start_time is not None and row.end_time is not None for row in found)
+
+
 def test_an_array_unfolded_and_folded(version: str) -> None:
     rows = {job.id: job for job in rest_rows.jobs_of(body(version, "job_array"), "rec")}
     assert rows["29_0"].array == ArrayInfo("29", index=0) and rows["29_0"].status == "running"

@@ -15,6 +15,7 @@ from console.app import ConsoleApp
 from console.audit import AuditLog
 from console.config import Config
 from console.engine import Engine
+from console.remembered import Remembered
 from console.screens.main import MainScreen
 from tests.doubles.counting_driver import CountingDriver
 from tests.doubles.memory_backend import MemoryBackend
@@ -123,6 +124,7 @@ def make_app(
     folder: Path, backend: MemoryBackend, *, theme: str | None = "pilothouse-dusk", read_only: bool = False,
     clock: Callable[[], datetime] = lambda: NOW, keys: Mapping[str, str] | None = None,
     others: Sequence[MemoryBackend] = (), more: Mapping[str, object] | None = None,
+    remembered: Remembered | None = None,
 ) -> ConsoleApp:  # fmt: skip
     """The application on `backend` and `others`, its audit log in `folder`; `more` goes into the configuration."""
     backends = {b.cluster: b for b in (backend, *others)}
@@ -136,7 +138,7 @@ def make_app(
         config, clock=clock, audit=AuditLog(folder / "audit", clock=clock),
         open_with=lambda name, profile: backends[name].open(name, profile),
     )  # fmt: skip
-    return ConsoleApp(engine, driver_class=CountingDriver)
+    return ConsoleApp(engine, driver_class=CountingDriver, remembered=remembered)
 
 
 @asynccontextmanager
@@ -144,11 +146,13 @@ async def open_scene(
     folder: Path, data: Sequence[Row] | None = None, *, size: tuple[int, int] = (120, 40), loaded: bool = True,
     backend: MemoryBackend | None = None, theme: str | None = "pilothouse-dusk", read_only: bool = False,
     keys: Mapping[str, str] | None = None, others: Sequence[MemoryBackend] = (),
-    more: Mapping[str, object] | None = None,
+    more: Mapping[str, object] | None = None, remembered: Remembered | None = None,
 ) -> AsyncIterator[Scene]:  # fmt: skip
     """The application running on a fixed cluster; ends it whatever happens."""
     backend = backend or MemoryBackend(rows=rows() if data is None else data)
-    app = make_app(folder, backend, theme=theme, read_only=read_only, keys=keys, others=others, more=more)
+    app = make_app(
+        folder, backend, theme=theme, read_only=read_only, keys=keys, others=others, more=more, remembered=remembered
+    )
     CountingDriver.reset()
     try:
         async with app.run_test(headless=False, size=size, notifications=True) as pilot:

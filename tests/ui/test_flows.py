@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.base import Capabilities, Unreachable
-from adapters.intents import INTENTS, DrainNode
+from adapters.intents import INTENTS, DrainNode, ReissueNodeToken
 from adapters.model import Job
 from console.screens.confirm import ConfirmScreen
 from console.screens.help import HelpScreen
@@ -112,7 +112,7 @@ class TestConfirm:
             await scene.press(key)
             await scene.until(lambda: isinstance(scene.app.screen, MainScreen))
             assert not scene.backend.sent
-            assert "Declined" in scene.text
+            await scene.until(lambda: "Declined" in scene.text)
 
     async def test_keys_right_after_the_opening_one_are_dropped(self, tmp_path: Path) -> None:
         mine = next(job for job in jobs() if job.owner == "alice" and job.status == "running")
@@ -124,6 +124,18 @@ class TestConfirm:
                 await scene.press("y")
             assert isinstance(scene.app.screen, ConfirmScreen)
             assert not scene.backend.sent
+
+    async def test_an_answer_may_begin_with_the_key_of_a_command(self, tmp_path: Path) -> None:
+        """`g` goes to the top, `k` up, and both are letters of an id as well."""
+        async with open_scene(tmp_path) as scene:
+            kgj = scene.backend.node("node-1")._replace(name="kgj-1")
+            scene.backend.put(kgj)
+            await scene.until(lambda: "kgj-1" in scene.text)
+            scene.app.write(ReissueNodeToken(cluster="demo", refs=(kgj._replace(cluster="demo").ref,)), lambda *_: None)
+            screen = await ask(scene)
+            await scene.press(*"kgj", "minus", "1")
+            assert screen.panel.typed == "kgj-1"
+            await scene.until(lambda: screen.panel.ready)
 
     async def test_a_paste_confirms_nothing(self, tmp_path: Path) -> None:
         from textual import events
