@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from console.chat.settings import ChatSettings
 from console.config import Config, ConfigError, load, user_file
 from console.config_problems import line_of
 from console.profiles import PROFILES, AgentLimits, Hooks, NativeProfile, Notices, ReplayProfile, Scope
@@ -291,7 +292,7 @@ def test_loading_needs_neither_textual_nor_an_http_client(tmp_path: Path) -> Non
 
 def test_the_page_on_configuration_names_every_key() -> None:
     page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
-    sections = [Config, Scope, AgentLimits, Hooks, Notices, *PROFILES.values()]
+    sections = [Config, Scope, AgentLimits, ChatSettings, Hooks, Notices, *PROFILES.values()]
     keys = {name for section in sections for name in section.model_fields} - {"sources", "theme_fixed"}
     documented = set(re.findall(r"`([a-z_]+)(?: = [^`]*)?`", page))
     assert keys - documented == set()
