@@ -18,6 +18,8 @@ from console.chat.phrases import Rest
 from console.chat.said import Ask, Chain, Meaning, NotUnderstood, Said
 from console.chat.submission import submission
 
+MOST = 2000  # characters; what is longer is no sentence
+
 
 class Sentence(NamedTuple):
     """How a sentence begins (or what it holds), and who reads the rest."""
@@ -28,6 +30,8 @@ class Sentence(NamedTuple):
 
 def understand(text: str) -> Meaning:
     """What a person's sentence means. Never raises for anything typed."""
+    if len(text) > MOST:
+        return NotUnderstood(text)
     sentence = phrases.normal(text)
     meaning = _whole(sentence)
     if isinstance(meaning, Ask) and not meaning.answers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from console.chat.phrases import FLAGS, normal
 from console.gate import AgentScope
@@ -50,6 +50,9 @@ _WIDER = re.compile(
 )
 
 
+_MOST = 2000  # characters in which a word on the scope must stand, whatever was pasted behind it
+
+
 @dataclass(frozen=True, slots=True)
 class ScopeSaid:
     """What a sentence says about the scope.
@@ -66,11 +69,12 @@ class ScopeSaid:
 def scope_said(text: str) -> ScopeSaid | None:
     """Whether the sentence begins with, or is, a word on the scope; None where it is not."""
     sentence = normal(text)
-    if (lead := _LEAD.match(sentence)) is not None:
-        found = _objects(sentence[lead.end() :])
+    head, tail = sentence[:_MOST], sentence[_MOST:]
+    if (lead := _LEAD.match(head)) is not None:
+        found = _objects(head[lead.end() :])
         if found is not None:
-            return found
-    return ScopeSaid(None) if _WIDER.search(sentence) else None
+            return replace(found, rest=f"{found.rest}{tail}")
+    return ScopeSaid(None) if _WIDER.search(head) else None
 
 
 def scope_words(words: str) -> ScopeSaid | None:

@@ -82,6 +82,12 @@ def test_what_is_no_word_on_the_scope(sentence: str) -> None:
     assert scope_said(sentence) is None
 
 
+def test_what_was_pasted_behind_it_is_kept() -> None:
+    said = scope_said("only look at queue gpu, then " + "x" * 90_000)
+    assert said is not None and said.scope == GPU and said.rest == "x" * 90_000
+    assert scope_said("widen " * 20_000) is None
+
+
 def test_words_behind_the_command() -> None:
     said = scope_words("my jobs queue gpu")
     assert said is not None and said.scope == AgentScope("mine", frozenset({"gpu"}))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from console.chat.events import Called, Ended, Event, Failure, Reply, Waiting
 from console.chat.offline import Offline
@@ -121,6 +124,35 @@ async def test_a_person_who_speaks_ends_the_suspension_of_autopilot(chat: Chat, 
     assert engine.gate.agents.untrusted == ["list jobs"]  # a command is no word on what was read
     await said(chat, "what is the weather")
     assert engine.gate.agents.untrusted == []
+
+
+_WORDS = (
+    "cancel", "job", "1", "2", "all", "my", "pending", "run", "sleep", "then", "in queue gpu", "watch", "it", "why",
+    "and tell me when it ends", "list", "jobs", "only look at", "queue", '"', "|", "/jobs", "/scope", "/watches",
+    "/help", "/nonsense", "\x1b[2J", "16G", "on cluster demo", "drain", "n1", "because", "取消", "作业", "运行",
+    "，结束后告诉我", "只看", "我的",
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(words=st.lists(st.sampled_from(_WORDS), min_size=1, max_size=8))
+async def test_whatever_is_said_ends_once_and_leaves_a_whole_transcript(engine: Engine, words: list[str]) -> None:
+    chat = Chat(engine)
+    events = []
+    async with asyncio.timeout(60):
+        async for event in chat.say(" ".join(words)):
+            events.append(event)
+            if isinstance(event, Waiting):
+                for proposal in event.proposals:
+                    await engine.gate.deny(proposal, "no")
+    assert [type(event) for event in events].count(Ended) == 1 and isinstance(events[-1], Ended)
+    assert not any("\x1b" in repr(event.text) for event in events if isinstance(event, Reply))
+    roles = [message["role"] for message in chat.messages]
+    assert all(one != two for one, two in pairwise(roles))
+    made = [b["id"] for m in chat.messages for b in m["content"] if b["type"] == "tool_use"]
+    have = [b["tool_use_id"] for m in chat.messages for b in m["content"] if b["type"] == "tool_result"]
+    assert made == have
+    await chat.close()
 
 
 async def test_what_is_too_long_is_refused_whole(chat: Chat) -> None:
