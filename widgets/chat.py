@@ -201,7 +201,7 @@ class ChatPanel(Vertical):
 
     def on_chat_input_cut(self, message: ChatInput.Cut) -> None:
         message.stop()
-        self.state(f"{message.characters} characters of what was pasted were left out", "warn")
+        self.state(f"{message.characters} pasted characters left out", "warn")
 
     def on_chat_input_paged(self, message: ChatInput.Paged) -> None:
         message.stop()

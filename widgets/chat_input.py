@@ -87,9 +87,10 @@ class ChatInput(TextArea):
         event.prevent_default()
         room = max(0, LONGEST - len(self.text))
         lines = clean_lines(event.text[:room].replace("\r\n", "\n").replace("\r", "\n"))
-        kept = "\n".join(lines[: max(1, MOST_LINES - self.document.line_count + 1)])[:room]
-        if left := max(0, len(event.text) - len(kept)) if len(event.text) > room or len(lines) > MOST_LINES else 0:
-            self.post_message(self.Cut(left))
+        fitting = lines[: max(1, MOST_LINES - self.document.line_count + 1)]
+        kept = "\n".join(fitting)[:room]
+        if len(event.text) > room or len(fitting) < len(lines):
+            self.post_message(self.Cut(max(1, len(event.text) - len(kept))))
         self._replace_via_keyboard(kept, *self.selection)
 
     def action_send(self) -> None:

@@ -117,7 +117,7 @@ class ChatKeys(AgentKeys):
             inbox = (
                 show_key(self._host.commands["chat.inbox"].keys[0]) if self._host.commands["chat.inbox"].keys else "a"
             )
-            self.talk = Talk(chat, panel, self.wants, inbox, self.show_agents)
+            self.talk = Talk(chat, panel, self.wants, inbox, self._host.show_agents)
         except AdapterError as error:
             self.say(told(error), "bad")
         else:

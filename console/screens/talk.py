@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence, Sized
 from typing import Protocol
@@ -80,6 +81,7 @@ class Talk:
     async def say(self, text: str) -> None:
         """Carry one sentence through; returns when its turn has ended. Cancelling this stops the turn."""
         self.panel.said(text)
+        asyncio.get_running_loop().call_soon(self._changed)  # it is at work before it has anything to tell
         try:
             async for event in self.chat.say(text):
                 self.show(event)
