@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import dataclass
 
-from adapters.base import AdapterError
+from adapters.base import AdapterError, Forbidden, NotFound
 from adapters.kubernetes.client import Api
 from adapters.kubernetes.discovery import parse
+from adapters.kubernetes.errors import MissingGroup
 from adapters.kubernetes.slim import part, text
 from adapters.text import clean
 
@@ -16,6 +18,7 @@ KEPT = 300.0
 PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 WHOAMI_PATH = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 _HEADERS = {"content-type": "application/json"}
+_REFUSED = re.compile(r'.* is forbidden: User "([^"]{1,200})" cannot create ')
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +85,19 @@ class Access:
 
 
 async def whoami(api: Api) -> tuple[str, tuple[str, ...]]:
-    """Name and groups, as the server sees us (1.28 and later). Raises AdapterError."""
+    """Name and groups, as the server sees us (1.28 and later). Where it may not be asked, its refusal names us; where
+    it cannot be asked, the kubeconfig does. There are no groups then. Raises AdapterError."""
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     answer = await api.ask("POST", api.prefix + WHOAMI_PATH, _HEADERS, json.dumps(review).encode())
     if not answer.ok:
-        raise answer.error()
+        error = answer.error()
+        refused = _REFUSED.match(error.message) if isinstance(error, Forbidden) else None
+        if refused is not None and refused[1] != "system:anonymous":
+            return refused[1], ()
+        if isinstance(error, (NotFound, MissingGroup)):
+            config = api.config
+            return clean(config.impersonate or (config.basic or ("",))[0] or config.user or "unknown", 200), ()
+        raise error
     user = part(part(parse(answer.body), "status"), "userInfo")
     groups = user.get("groups")
     listed = tuple(clean(str(one), 200) for one in groups) if isinstance(groups, list) else ()

@@ -163,11 +163,11 @@ class Api:
         credential = await self._credentials.current()
         client = await self._client_for(credential)
         config = self.config
-        carried = dict(headers)
+        carried = list(headers.items())
         if credential.authorization:
-            carried["authorization"] = credential.authorization
+            carried.append(("authorization", credential.authorization))
         if config.impersonate:
-            carried["impersonate-user"] = config.impersonate
+            carried += [("impersonate-user", config.impersonate), *config.impersonate_more]
         parts = urlsplit(config.server)
         limits = httpx.Timeout(timeout, connect=min(timeout, CONNECT_TIMEOUT), pool=None)
         request = client.build_request(

@@ -31,7 +31,6 @@ from adapters.kubernetes.world import World
 from adapters.model import ArrayInfo, Job, Ref
 from adapters.text import clean
 
-JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
 JOB_UID_LABEL = "batch.kubernetes.io/controller-uid"
 MOST_EVENTS, MOST_PODS, LONGEST_VALUE = 50, 200, 500
 
@@ -137,12 +136,12 @@ class Details:
         """The pods of a job, oldest first; the pod itself where it stands alone. Empty where they may not be read."""
         if named.is_pod:
             return [raw]
-        params = {"labelSelector": f"{JOB_UID_LABEL}={uid_of(raw)}"}
+        params = {"labelSelector": _selector(raw)}
         try:
             found = parse((await self._api.get(RESOURCES["pods"].path(named.namespace), params)).body)
         except Forbidden:
             return []
-        pods = items(found, "items")
+        pods = [pod for pod in items(found, "items") if _is_made_by(uid_of(raw), pod)]
         return sorted(pods, key=lambda pod: (text(part(pod, "metadata"), "creationTimestamp"), key_of(pod)))
 
     async def pods(self, id: str) -> list[Raw]:
@@ -170,6 +169,27 @@ class Details:
             bodies = [await self._api.get(kind.path(self._api.config.namespace), params)]
         found = [item for answer in bodies for item in items(parse(answer.body), "items")]
         return [Ref(self._cluster, "job", job_id(key_of(item)), uid_of(item) or None) for item in found]
+
+
+def _selector(job: Raw) -> str:
+    """A Job's own selector of its pods as a query. The label alone would miss the pods of Jobs with `manualSelector`,
+    and those of servers that name the label otherwise (before 1.27)."""
+    told = part(part(job, "spec"), "selector")
+    terms = [f"{name}={value}" for name, value in part(told, "matchLabels").items()]
+    for one in items(told, "matchExpressions"):
+        key, operator, values = text(one, "key"), text(one, "operator"), one.get("values")
+        listed = ",".join(map(str, values)) if isinstance(values, list) else ""
+        forms = {"In": f"{key} in ({listed})", "NotIn": f"{key} notin ({listed})", "Exists": key}
+        terms.append(forms.get(operator, f"!{key}"))
+    return ",".join(terms) or f"{JOB_UID_LABEL}={uid_of(job)}"
+
+
+def _is_made_by(uid: str, pod: Raw) -> bool:
+    """Whether this Job made the pod: a selector may find those of others too."""
+    return any(
+        one.get("controller") is True and one.get("uid") == uid
+        for one in items(part(pod, "metadata"), "ownerReferences")
+    )
 
 
 def _more(raw: Raw, pods: Sequence[Raw], events: Sequence[Raw]) -> dict[str, Any]:

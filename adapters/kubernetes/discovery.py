@@ -15,6 +15,7 @@ from adapters.text import clean
 
 LEAST_MINOR, MOST_MINOR = 28, 36
 """The releases this adapter is written for, 1.28 to 1.36."""
+STREAMING_MINOR = 27
 DISCOVERY_PERIOD = 60.0
 """Seconds after which the groups are looked at again: one small request, for a kind that appears later."""
 
@@ -27,6 +28,12 @@ class Offer:
     minor: int | None = None
     kinds: Mapping[str, Resource] = field(default_factory=dict)
     groups: frozenset[str] = frozenset()
+
+    @property
+    def streams(self) -> bool:
+        """Whether a streaming list is worth asking for: a release before 1.27 does not know the parameter, and answers
+        with a watch whose list never ends."""
+        return self.minor is None or self.minor >= STREAMING_MINOR
 
     def notes(self) -> tuple[str, ...]:
         if self.minor is None or LEAST_MINOR <= self.minor <= MOST_MINOR:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import yaml
 
@@ -38,7 +39,10 @@ class ExecConfig:
 
 @dataclass(frozen=True, slots=True)
 class ClusterConfig:
-    """One resolved context. PEM data as bytes, secrets kept out of `repr`."""
+    """One resolved context. PEM data as bytes, secrets kept out of `repr`.
+
+    `impersonate_more` holds the headers for uid, groups and extra of the person `impersonate` names.
+    """
 
     server: str
     context: str = ""
@@ -58,6 +62,7 @@ class ClusterConfig:
     client_key_file: str | None = None
     exec: ExecConfig | None = None
     impersonate: str | None = None
+    impersonate_more: tuple[tuple[str, str], ...] = ()
     unsupported_auth: str | None = None
 
 
@@ -174,9 +179,26 @@ def _credentials(user: dict[str, Any], folder: Path) -> dict[str, Any]:
         "client_cert_file": _path(user.get("client-certificate"), folder),
         "client_key_file": _path(user.get("client-key"), folder),
         "exec": _exec(user.get("exec"), folder),
-        "impersonate": _text(user.get("as")),
+        **_impersonation(user),
         "unsupported_auth": str(provider.get("name")) if isinstance(provider, dict) else None,
     }
+
+
+def _impersonation(user: dict[str, Any]) -> dict[str, Any]:
+    """As client-go: without a name, groups and the rest are a mistake. Raises Invalid."""
+    name = _text(user.get("as"))
+    more: list[tuple[str, str]] = []
+    if uid := _text(user.get("as-uid")):
+        more.append(("impersonate-uid", uid))
+    more += [("impersonate-group", str(group)) for group in user.get("as-groups") or []]
+    extra = user.get("as-user-extra")
+    for key, values in extra.items() if isinstance(extra, dict) else ():
+        more += [(f"impersonate-extra-{quote(str(key).lower(), safe='')}", str(value)) for value in values or []]
+    if more and name is None:
+        raise Invalid("The kubeconfig impersonates groups without a person.", "Name one (as), or take them out.")
+    if not all(value.isascii() and value.isprintable() for _, value in (("", name or ""), *more)):
+        raise Invalid("The kubeconfig impersonates somebody whose name cannot be sent.", "Correct the kubeconfig.")
+    return {"impersonate": name, "impersonate_more": tuple(more)}
 
 
 def _exec(body: Any, folder: Path) -> ExecConfig | None:

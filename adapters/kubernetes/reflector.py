@@ -82,6 +82,8 @@ class Reflector:
         sink: Sink,
         timing: Timing | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        *,
+        streams: bool = True,
     ) -> None:
         self._api = api
         self.resource = resource
@@ -92,7 +94,7 @@ class Reflector:
         self._version = ""
         self._failures = 0
         self._silences = 0
-        self._streaming = True
+        self._streaming = streams
         self._polling = False
 
     async def run(self) -> None:
@@ -228,7 +230,9 @@ class Reflector:
     def _bookmark(self, metadata: Mapping[str, Any], initial: set[Key] | None) -> set[Key] | None:
         ends = text(part(metadata, "annotations"), INITIAL_EVENTS_END) == "true"
         if initial is not None and not ends:
-            return initial
+            # Whoever knows streaming lists tells their end before any other bookmark.
+            self._streaming = False
+            raise Unavailable("The list of the watch does not end.", "It is listed again.")
         self._advance(metadata)
         if initial is not None:
             self._complete(initial)

@@ -163,7 +163,8 @@ class Supervisor:
         self._scope.forget(resource)
 
     def _reflector(self, resource: Resource, namespace: str | None) -> Reflector:
-        return Reflector(self._api, resource, namespace, self, self.timing, self.nap)
+        streams = self.offer is None or self.offer.streams
+        return Reflector(self._api, resource, namespace, self, self.timing, self.nap, streams=streams)
 
     def put(self, resource: Resource, raw: Raw) -> None:
         record = slim(resource.key, raw)

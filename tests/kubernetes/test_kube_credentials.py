@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
-from adapters.base import AdapterError, Unauthenticated, Unreachable
+from adapters.base import AdapterError, Invalid, Unauthenticated, Unreachable
 from adapters.kubernetes.client import Api
 from adapters.kubernetes.credentials import Credentials
 from adapters.kubernetes.execplugin import ExecPlugin, read_credential
 from adapters.kubernetes.kubeconfig import ClusterConfig, ExecConfig, find
 from tests.doubles.kube_api import KubeDouble, running
+from tests.doubles.kube_api.server import Fault
 from tests.kubernetes.conftest import Opened
 
 TLS = Path(__file__).parents[1] / "data" / "k8s-tls"
@@ -216,3 +217,66 @@ async def test_proxies_of_the_environment(double: KubeDouble, opened: Opened, mo
 def test_the_current_context_can_be_overruled(double: KubeDouble, tmp_path: Path) -> None:
     path = double.kubeconfig(tmp_path)
     assert find("double", "other", str(path)).namespace == "other"
+
+
+def impersonating(double: KubeDouble, folder: Path, **user: Any) -> str:
+    path = double.kubeconfig(folder, "admin")
+    config = yaml.safe_load(path.read_text())
+    config["users"][0]["user"] |= user
+    path.write_text(yaml.safe_dump(config))
+    return str(path)
+
+
+async def test_groups_uid_and_extra_of_an_impersonated_person_are_sent(
+    double: KubeDouble, opened: Opened, tmp_path: Path
+) -> None:
+    extra = {"scopes/Team": ["read", "write"]}
+    path = impersonating(
+        double, tmp_path, **{"as": "oper", "as-groups": ["ops", "blue"], "as-uid": "7", "as-user-extra": extra}
+    )
+    reader = opened.reader(kubeconfig=path)
+    await reader.list_jobs()
+    sent = [pair for pair in double.requests[-1].headers if pair[0].startswith("impersonate-")]
+    assert sorted(sent) == [
+        ("impersonate-extra-scopes%2fteam", "read"),
+        ("impersonate-extra-scopes%2fteam", "write"),
+        ("impersonate-group", "blue"),
+        ("impersonate-group", "ops"),
+        ("impersonate-uid", "7"),
+        ("impersonate-user", "oper"),
+    ]
+
+
+@pytest.mark.parametrize("user", [{"as-groups": ["ops"]}, {"as": "ada\u0142"}], ids=["nobody", "not ASCII"])
+def test_an_impersonation_that_cannot_be_sent_is_a_mistake_of_the_kubeconfig(
+    double: KubeDouble, tmp_path: Path, user: dict[str, Any]
+) -> None:
+    with pytest.raises(Invalid, match="The kubeconfig impersonates"):
+        find(kubeconfig=impersonating(double, tmp_path, **user))
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "name"),
+    [
+        (404, "the server could not find the requested resource", "me"),
+        (
+            403,
+            'selfsubjectreviews.authentication.k8s.io is forbidden: User "vera" cannot create resource '
+            '"selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope',
+            "vera",
+        ),
+    ],
+    ids=["1.20", "not allowed"],
+)
+async def test_a_server_that_does_not_say_who_one_is_takes_writes_all_the_same(
+    double: KubeDouble, opened: Opened, code: int, message: str, name: str
+) -> None:
+    reason = {404: "NotFound", 403: "Forbidden"}[code]
+    status = {"kind": "Status", "status": "Failure", "message": message, "reason": reason, "code": code}
+    double.faults.append(
+        Fault(lambda _, path: "/selfsubjectreviews" in path, code=code, body=json.dumps(status).encode())
+    )
+    reader = opened.reader()
+    assert (await reader.whoami()).name == name
+    assert await reader.me() == name
+    assert (await reader.capabilities()).why_not("submit") is None

@@ -69,3 +69,19 @@ async def test_a_person_without_the_right_is_told_in_the_servers_words(double: K
     with pytest.raises(AdapterError) as caught:
         [chunk async for chunk in opened.reader("nobody").job_logs("team-a/pod/bare-run")]
     assert caught.value.code == "forbidden"
+
+
+async def test_a_job_with_a_selector_of_its_own_has_its_own_pods(double: KubeDouble, opened: Opened) -> None:
+    """With `manualSelector` its pods carry no label of the controller, and the selector may find those of others."""
+    made = job("own", active=1)
+    made["spec"] |= {"manualSelector": True, "selector": {"matchLabels": {"app": "own"}}}
+    held = double.put("jobs", made)
+    for name, owner in (("own-1", held), ("stray", double.put("jobs", job("other")))):
+        pod = bound_pod(name, "n", owner=owner)
+        pod["metadata"]["labels"] = {"app": "own"}
+        double.put("pods", pod)
+    said(double, "own-1", "01Z mine")
+    said(double, "stray", "01Z not mine")
+    assert b"mine" in await output(opened, "team-a/own")
+    assert b"not mine" not in await output(opened, "team-a/own")
+    assert (await opened.reader().get_job("team-a/own")).node_names == ("n",)

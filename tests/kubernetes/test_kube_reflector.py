@@ -22,11 +22,11 @@ from adapters.kubernetes.records import Key, Raw
 from adapters.kubernetes.reflector import Reflector, Timing, lines
 from adapters.kubernetes.resources import RESOURCES, Resource
 from adapters.kubernetes.slim import key_of
-from tests.doubles.kube_api import KubeDouble
+from tests.doubles.kube_api import KubeDouble, meta
 from tests.doubles.kube_api.objects import job
 from tests.doubles.kube_api.recordings import answer_bytes, watch_lines
 from tests.doubles.kube_api.server import Fault
-from tests.kubernetes.conftest import QUICK, Opened, until
+from tests.kubernetes.conftest import QUICK, Opened, until, watched
 
 JOBS = RESOURCES["jobs"]
 
@@ -118,6 +118,30 @@ async def test_where_streaming_lists_are_off_it_pages(double: KubeDouble, opened
         assert heard.errors == []
     first, page, watch = asked(double)
     assert "sendInitialEvents" in first and "limit=500" in page and "resourceVersion=" in watch
+
+
+async def test_a_server_that_ignores_streaming_lists_is_paged_at_its_first_bookmark(
+    double: KubeDouble, opened: Opened
+) -> None:
+    """As kube-apiserver 1.20: the parameter is ignored, the list has no end, and a bookmark comes in its time."""
+    double.knows_streaming_lists, double.bookmark_period = False, 0.2
+    double.put("jobs", job("a"))
+    async with following(opened.reader().api) as heard:
+        double.put("jobs", job("b"))
+        await agrees(double, heard)
+    first, page, *_ = asked(double)
+    assert "sendInitialEvents" in first and "limit=500" in page
+
+
+async def test_an_old_release_is_paged_from_the_start(
+    double: KubeDouble, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(meta.VERSION, "minor", "20+")
+    double.knows_streaming_lists = False
+    double.put("jobs", job("a"))
+    async with watched(opened.reader()) as mirror:
+        await until(lambda: "team-a/a" in mirror.of("job"), "the job")
+    assert not [path for path in asked(double) if "sendInitialEvents" in path]
 
 
 async def test_a_410_in_the_stream_is_a_new_list(double: KubeDouble, opened: Opened) -> None:

@@ -62,6 +62,7 @@ class KubeDouble:
         self.store = Store()
         self.kinds: list[Served] = [*CORE, *(KUEUE if kueue else ()), *(VOLCANO if volcano else ())]
         self.streaming_lists = True
+        self.knows_streaming_lists = True
         self.mutable_resources = True
         self.bookmark_period = 30.0
         self.silent = threading.Event()

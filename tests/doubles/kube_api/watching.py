@@ -63,7 +63,7 @@ async def stream(
             for _, obj in rows:
                 if matches(served, obj, query.get("labelSelector", ""), query.get("fieldSelector", "")):
                     yield line("ADDED", obj)
-            if query.get("sendInitialEvents") == "true":
+            if query.get("sendInitialEvents") == "true" and double.knows_streaming_lists:
                 yield bookmark(served, version, ends=True)
         else:
             version = int(start)
