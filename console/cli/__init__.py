@@ -53,5 +53,8 @@ SUBCOMMANDS: tuple[Subcommand, ...] = (
     Subcommand("keys", "console.cli.keys", "API keys of the native scheduler", "Change", True),
     Subcommand("audit", "console.cli.audit", "the record of every change: tail, verify, export", "Check"),
     Subcommand("config", "console.cli.config", "check or show the configuration", "Check"),
+    Subcommand(
+        "completion", "console.cli.completion", "a script that completes the command line of your shell", "Check"
+    ),
     Subcommand("doctor", "console.cli.doctor", "check the installation and the way to each cluster", "Check"),
 )
