@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from adapters.text import clean
@@ -13,6 +12,7 @@ from console.cli.exits import DONE
 from console.cli.opening import load_config
 from console.cli.output import emit_json
 from console.config import SITE_FILE, Config, user_file
+from console.config_origin import flat, origins, sources
 
 __all__ = ["configure", "run"]
 
@@ -20,7 +20,9 @@ __all__ = ["configure", "run"]
 def configure(parser: ArgumentParser) -> None:
     add = action_adder(parser)
     add("check", "read the files and say what is wrong with them: file, line, key", _check)
-    add("show", "what is in force after the site's and your own file are joined", _show)
+    add(
+        "show", "what is in force after the site's and your own file are joined, and where each value comes from", _show
+    )
     add("path", "where the files are looked for", _path)
 
 
@@ -38,22 +40,23 @@ def _check(args: Namespace) -> int:
 
 
 def _show(args: Namespace) -> int:
+    """Every value with where it comes from."""
     config = load_config(args)
-    settings = config.model_dump(mode="json", exclude={"sources"})
+    found = origins(config, sources(config), read_only=args.read_only)
+    settings = config.model_dump(mode="json", exclude={"sources", "theme_fixed"})
     if args.json:
-        emit_json(settings)
-    else:
-        print(*(f"{key} = {value}" for key, value in _flat(settings)), sep="\n")
+        emit_json({**settings, "origins": {".".join(key): said for key, said in found.items()}})
+        return DONE
+    lines = [(f"{clean('.'.join(key))} = {_shown(value)}", found[key]) for key, value in flat(settings)]
+    width = min(48, max((len(text) for text, _ in lines), default=0))
+    print(*(f"{text:<{width}}  # {said}" for text, said in lines), sep="\n")
     return DONE
 
 
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Dotted keys and values, those that are not set left out."""
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{clean(str(key))}.")
-        elif value is not None:
-            yield f"{prefix}{clean(str(key))}", clean(str(value).lower() if isinstance(value, bool) else str(value))
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return clean(", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value))
 
 
 def _path(args: Namespace) -> int:
