@@ -29,6 +29,8 @@ class SlurmCalls:
         self.options = options
         self.meter = meter
         self.total = 0
+        self.unknown_fields: set[str] = set()
+        """Fields of `-O` that this release does not know, as its answers have shown."""
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def run(self, argv: Sequence[str], *, counted: bool = False, timeout: float | None = None) -> Finished:

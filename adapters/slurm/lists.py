@@ -12,7 +12,7 @@ from adapters.base import NotFound
 from adapters.model import Job, Reservation
 from adapters.slurm.calls import SlurmCalls
 from adapters.slurm.jobs import DETAIL_FIELDS, JOB_FIELDS, detailed, job_of_record
-from adapters.slurm.nodes import NODE_FIELDS, NodeList, node_list
+from adapters.slurm.nodes import NODE_FIELDS, OLDER_FIELDS, STATE, NodeList, node_list, without_states
 from adapters.slurm.reservations import by_node, parse_reservations
 from adapters.slurm.table import fields_of
 
@@ -95,5 +95,9 @@ async def read_nodes(
     calls: SlurmCalls, *arguments: str, counted: bool = False, reservations: Sequence[Reservation] | None = None
 ) -> NodeList:
     """All nodes and partitions, the nodes with their quotas where `reservations` are given. Raises AdapterError."""
-    records = await calls.table("sinfo", NODE_FIELDS, "-a", "-N", *arguments, counted=counted)
+    fields = OLDER_FIELDS if STATE in calls.unknown_fields else NODE_FIELDS
+    records = await calls.table("sinfo", fields, "-a", "-N", *arguments, counted=counted)
+    if fields is NODE_FIELDS and without_states(records):
+        calls.unknown_fields.add(STATE)
+        records = await calls.table("sinfo", OLDER_FIELDS, "-a", "-N", *arguments)
     return node_list(records, calls.options.cluster, by_node(reservations or ()))

@@ -18,6 +18,10 @@ NODE_FIELDS: tuple[str, ...] = (
     "CPUsLoad", "Memory", "AllocMem", "FreeMem", "Gres", "GresUsed", "Features", "Weight", "Threads", "Version", "User",
     "Timestamp", "Reason",
 )  # fmt: skip
+STATE = "StateComplete"
+"""The state with all its flags. `sinfo` of 20.11 does not know it: it says so on standard error, prints nothing in its
+place and ends with 0. `OLDER_FIELDS` ask for the state in one word there (``draining``, ``down*``)."""
+OLDER_FIELDS: tuple[str, ...] = tuple("StateLong" if name == STATE else name for name in NODE_FIELDS)
 _MIB = 1024**2
 
 NODE_EXTENSIONS: Mapping[str, str] = {
@@ -49,6 +53,12 @@ class NodeList(NamedTuple):
 
     nodes: tuple[Node, ...]
     partitions: tuple[Queue, ...]
+
+
+def without_states(records: Sequence[bytes]) -> bool:
+    """Whether nodes came, and all of them without a state: the release does not know the field."""
+    at = NODE_FIELDS.index(STATE)
+    return bool(records) and all(record.split(b"\0", at + 1)[at : at + 1] == [b""] for record in records)
 
 
 def node_list(

@@ -53,7 +53,8 @@ def undrain_plan(intent: UndrainNode, targets: Sequence[Target], options: SlurmO
     that is neither."""
     steps, changes = [], []
     for target in targets:
-        state = "resume" if "down" in str(target.values.get("state")).split("+") else "undrain"
+        words = [word.rstrip("*") for word in str(target.values.get("state")).split("+")]
+        state = "resume" if "down" in words else "undrain"
         command = Command(options.argv("scontrol", "update", f"nodename={target.ref.id}", f"state={state}"))
         steps.append(Step(command, (target,), f"Undrain {target.ref.id}"))
         changes.append(Change(target.ref, "state", str(target.values.get("state")), state))

@@ -14,7 +14,7 @@ from tests.doubles.slurm_replay import install
 DATA = Path(__file__).parent.parent / "data" / "slurm"
 
 
-@pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
+@pytest.mark.parametrize("version", ["20.11", "22.05", "24.11", "26.05"])
 async def test_a_slurm_is_found_with_its_name_and_version(version: str, tmp_path: Path) -> None:
     bin_dir = install(tmp_path / "bin", DATA / version / "answers.json")
     found = await detect({"PATH": f"{bin_dir}:/usr/bin:/bin"})

@@ -133,6 +133,16 @@ def test_what_is_offered_depends_on_the_job_and_the_person() -> None:
     assert set(modify_offers(job(status="failed"), OPER).values()) == {"The job has ended."}
 
 
+@pytest.mark.parametrize(
+    ("state", "asked"),
+    [("down+drain", "resume"), ("down*", "resume"), ("down+not_responding", "resume"), ("drained*", "undrain")],
+)
+def test_a_node_that_is_down_is_resumed_in_the_words_of_each_release(state: str, asked: str) -> None:
+    node = Node("n01", "down", cluster="rig", extensions={"state": state})
+    plan = plan_cluster.undrain_plan(UndrainNode(cluster="rig", refs=(node.ref,)), [node_target(node)], OPTIONS)
+    assert argvs(plan) == [("scontrol", "update", "nodename=n01", f"state={asked}")]
+
+
 def test_nodes_and_partitions() -> None:
     node = Node("n01", "busy", slots_used=4, cluster="rig", extensions={"state": "mixed"})
     refs, found = (node.ref,), [node_target(node)]

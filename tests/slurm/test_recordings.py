@@ -1,4 +1,4 @@
-"""The adapter's own commands, answered with what Slurm 22.05, 24.11 and 26.05 answered, through real processes."""
+"""The adapter's own commands, answered with what Slurm 20.11 to 26.05 answered, through real processes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from adapters.text import clean
 from tests.doubles.slurm_replay import install
 
 DATA = Path(__file__).parent.parent / "data" / "slurm"
-VERSIONS = ("22.05", "24.11", "26.05")
+VERSIONS = ("20.11", "22.05", "24.11", "26.05")
+BEFORE_24 = ("20.11", "22.05")
 GIB, MIB = 2**30, 2**20
 
 
@@ -183,6 +184,20 @@ async def test_nodes(reader: SlurmReader) -> None:
     assert nodes["n02"].extensions["reservations"] == ("later",)
 
 
+async def test_states_of_nodes_where_sinfo_does_not_know_its_newer_field(reader: SlurmReader, version: str) -> None:
+    """20.11 answers `StateComplete` with nothing and exit code 0: it is asked for the older field, and from then on for
+    that alone."""
+    first = {node.name: (node.status, node.extensions["state"]) for node in await reader.list_nodes()}
+    asked = reader.calls.total
+    assert first == {node.name: (node.status, node.extensions["state"]) for node in await reader.list_nodes()}
+    assert reader.calls.total - asked == 2, "reservations and nodes: no second question once it is known"
+    assert (reader.calls.unknown_fields == {"StateComplete"}) == (version == "20.11")
+    down = "down*" if version == "20.11" else "down+not_responding"
+    drained = "drained" if version == "20.11" else "idle+drain"
+    assert first["n08"] == ("down", down) and first["n07"] == ("drain", drained)
+    assert {first[f"n0{n}"][0] for n in range(1, 7)} == {"busy"}
+
+
 async def test_partitions(reader: SlurmReader) -> None:
     queues = {queue.name: queue for queue in await reader.list_queues()}
     assert {name: (q.status, q.node_count, q.max_walltime_seconds) for name, q in queues.items()} == {
@@ -204,7 +219,7 @@ async def test_the_history(reader: SlurmReader, version: str) -> None:
     assert rows["mpi-2x12"].node_names == ("n03", "n04") and rows["mpi-2x12"].memory_bytes == 40000 * MIB
     assert rows["train-a100"].gpus == 2
     assert rows["ok-1"].extensions["comment"] == 'first | run "ok"' and "[bold red]run[/bold red]" in rows
-    pattern = None if version == "22.05" else "/rig/out/%x-%j.out"
+    pattern = None if version in BEFORE_24 else "/rig/out/%x-%j.out"
     assert rows["ok-1"].extensions.get("stdout") == pattern, "the accounting keeps output files since 24.05"
     expected = f"/rig/out/slurm-{rows['ok-1'].id}.out" if pattern is None else f"/rig/out/ok-1-{rows['ok-1'].id}.out"
     assert reader._remembered(rows["ok-1"], "stdout") == reader._remembered(rows["ok-1"], "stderr") == expected
@@ -228,11 +243,11 @@ async def test_who_one_is_and_what_that_allows(reader: SlurmReader, version: str
     assert found.backend.startswith(f"slurm {version}") and (await reader.whoami()).role == "user"
     assert {"submit", "cancel", "hold", "modify"} <= found.supported and "drain" not in found.supported
     assert ("suspend" in found.supported) == (version == "26.05")
-    assert ("job_state_tick" in found.parts) == (version != "22.05")
+    assert ("job_state_tick" in found.parts) == (version not in BEFORE_24)
 
 
 async def test_the_cheap_tick_names_the_same_jobs(reader: SlurmReader, version: str) -> None:
-    if version == "22.05":
+    if version in BEFORE_24:
         with pytest.raises(AdapterError):
             await CommandSource(reader.calls, reader.facts).states()
         return

@@ -45,6 +45,14 @@ SAME = ("name", "status", "queue", "nodes", "cores", "gpus", "memory_bytes", "wa
         "submission_time", "start_time", "exit_code", "owner", "node_names", "array")  # fmt: skip
 
 
+@pytest.fixture
+def rig(rig: Rig) -> Rig:
+    """The cluster, where its slurmrestd speaks a version that the adapter speaks too."""
+    if rig.release < (21, 8):
+        pytest.skip("slurmrestd of 20.11 speaks v0.0.35 and v0.0.36; the adapter speaks v0.0.38 and later")
+    return rig
+
+
 def client_of(rig: Rig, user: str) -> RestClient:
     token = rig.run("root", "scontrol", "token", f"username={user}", "lifespan=3600").decode().partition("=")[2].strip()
     return RestClient(CLUSTER, CallMeter(limit=None), url=rig.rest_url, token=lambda: token, user=user)

@@ -7,6 +7,7 @@ this file start, fill and stop it; everything lives in one folder and goes with 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -60,6 +61,18 @@ class Rig:
 
     folder: Path
     rest_url: str
+
+    @property
+    def tree(self) -> str:
+        """The Debian tree whose packages it runs; empty where they are this machine's."""
+        return (self.folder / "run" / "root").read_text().strip()
+
+    @property
+    def release(self) -> tuple[int, int]:
+        """Year and month of its release, such as (22, 5)."""
+        found = re.search(r"^export SLURMRIG_VERSION=(\d+)\.(\d+)", (self.folder / "env.sh").read_text(), re.MULTILINE)
+        assert found is not None, "up.sh writes the version"
+        return int(found[1]), int(found[2])
 
     def environment(self) -> dict[str, str]:
         """What a command needs to find the cluster."""
@@ -129,22 +142,30 @@ class Rig:
     def _start(self, daemon: str) -> None:
         as_host = ("unshare", "--uts", "sh", "-c", 'hostname ctl0; exec "$@"', "_")
         folder = self.folder
+        inside = ("chroot", self.tree) if self.tree else ()
         argv: Sequence[str] = (daemon,)
         if daemon == "munged":
             argv = ("setpriv", "--reuid=munge", "--regid=munge", "--clear-groups", "munged", "--force",
                     f"--key-file={folder}/etc/munge.key", f"--socket={folder}/run/munge.sock",
                     f"--pid-file={folder}/run/munged.pid", f"--log-file={folder}/log/munged.log",
                     f"--seed-file={folder}/run/munged.seed")  # fmt: skip
-        subprocess.run([*as_host, *argv], env=self._daemon_environment(), check=True, timeout=30,
+        subprocess.run([*as_host, *inside, *argv], env=self._daemon_environment(), check=True, timeout=30,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
 
     def _daemon_environment(self) -> dict[str, str]:
         return {**os.environ, **self.environment()}
 
     def until_up(self) -> None:
-        """The controller answers and the accounting too."""
+        """The controller answers and the accounting too, and the nodes have told a new controller that they are there:
+        until then 20.11 calls any job's nodes not available."""
         for argv in (("scontrol", "ping"), ("sacctmgr", "-n", "show", "cluster")):
             until(lambda argv=argv: self._succeeds(*argv), 60, " ".join(argv))  # type: ignore[misc]
+        until(lambda: not self._silent(), 60, "all nodes responding")
+
+    def _silent(self) -> bool:
+        """Whether a node but n08, which never runs, has not told the controller of itself."""
+        lines = self.run("root", "sinfo", "-h", "-N", "-o", "%N %T", check=False).decode().splitlines()
+        return not lines or any(line.endswith(("*", " unknown")) and not line.startswith("n08 ") for line in lines)
 
     def _succeeds(self, *argv: str) -> bool:
         done = subprocess.run(argv, env=self.environment(), capture_output=True, timeout=60, check=False)

@@ -16,7 +16,10 @@ set -euo pipefail
 [ $# -ge 1 ] || { sed -n '2,14p' "$0"; exit 2; }
 [ "$(id -u)" = 0 ] || { echo "up.sh: must run as root" >&2; exit 1; }
 mkdir -p "$1"; W=$(cd "$1" && pwd -P); ROOT=${2:-}
-[ -z "$ROOT" ] || ROOT=$(cd "$ROOT" && pwd -P)
+if [ -n "$ROOT" ]; then
+  [ -x "$ROOT/usr/sbin/slurmctld" ] || { echo "up.sh: $ROOT holds no Slurm (root.sh makes such a tree)" >&2; exit 1; }
+  ROOT=$(cd "$ROOT" && pwd -P)
+fi
 P=${SLURMRIG_PORT:-16800}
 CTLD=$P DBD=$((P+1)) RESTD=$((P+2)) SQL=$((P+3))
 NODES=8
@@ -48,7 +51,8 @@ fi
 mkdir -p "$W"/{etc,run,log,db,state,bin,dev,out}
 if [ -n "$ROOT" ]; then
   for d in proc sys dev; do
-    mkdir -p "$ROOT/$d"; mountpoint -q "$ROOT/$d" || mount --rbind "/$d" "$ROOT/$d"
+    # As a slave: what down.sh unmounts in the tree stays mounted on the host.
+    mkdir -p "$ROOT/$d"; mountpoint -q "$ROOT/$d" || { mount --rbind "/$d" "$ROOT/$d"; mount --make-rslave "$ROOT/$d"; }
   done
   mkdir -p "$ROOT$W"; ! mountpoint -q "$ROOT$W" || umount -l "$ROOT$W"; mount --bind "$W" "$ROOT$W"
   grep -qs localhost "$ROOT/etc/hosts" || echo "127.0.0.1 localhost" > "$ROOT/etc/hosts"
@@ -126,7 +130,7 @@ AccountingStoragePort=$DBD
 AccountingStoragePass=$W/run/munge.sock
 AccountingStorageEnforce=associations,limits,qos
 AccountingStorageTRES=gres/gpu
-AccountingStoreFlags=job_comment,job_script,job_env
+$([ "$MAJOR" -ge 2108 ] && echo AccountingStoreFlags=job_comment,job_script,job_env || echo AccountingStoreJobComment=yes)
 GresTypes=gpu
 Licenses=matlab:2
 PreemptType=preempt/qos
@@ -203,12 +207,14 @@ export SLURMRIG_DIR=$W
 E
 # Client commands: wrappers that run ROOT's own programs, without chroot, as any user.
 if [ -n "$ROOT" ]; then
-  L=$ROOT/usr/lib/x86_64-linux-gnu
+  L=$ROOT/usr/lib/x86_64-linux-gnu LOADER=$ROOT$(in_ readlink -f /lib64/ld-linux-x86-64.so.2)
+  ARGV0=""; ! "$LOADER" --help 2>&1 | grep -q -- --argv0 || ARGV0=yes      # glibc 2.33 and later
   sed "1i PluginDir=$L/slurm-wlm" "$W/etc/slurm.conf" > "$W/etc/client.conf"
   for c in squeue sinfo sbatch salloc scancel scontrol sacct sacctmgr sdiag sprio sshare sstat sreport strigger; do
     [ -e "$ROOT/usr/bin/$c" ] || continue
-    printf '#!/bin/sh\nSLURM_CONF=%s/etc/client.conf exec %s/lib64/ld-linux-x86-64.so.2 --library-path %s:%s/slurm-wlm --argv0 %s %s/usr/bin/%s "$@"\n' \
-      "$W" "$ROOT" "$L" "$L" "$c" "$ROOT" "$c" > "$W/bin/$c"
+    # Another slurm.conf than the rig's is the caller's own business.
+    printf '#!/bin/sh\n[ "$SLURM_CONF" != %s/etc/slurm.conf ] || export SLURM_CONF=%s/etc/client.conf\nexec %s --library-path %s:%s/slurm-wlm %s %s/usr/bin/%s "$@"\n' \
+      "$W" "$W" "$LOADER" "$L" "$L" "${ARGV0:+--argv0 $c}" "$ROOT" "$c" > "$W/bin/$c"
     chmod 755 "$W/bin/$c"
   done
 fi
