@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.units import show_duration, show_size
-from console.chat.telling import Language, say
+from console.chat.saying import Language, say
 from console.chat.words import WORDS
 from console.tools.advanced import Diagnosis
 from console.tools.tool import Result

@@ -47,13 +47,19 @@ class Work:
 
 @dataclass(slots=True, eq=False)
 class Watch:
-    """One job, and what is waited for. `born` tells it from a later job of the same id, once it was seen."""
+    """One job, and what is waited for.
+
+    `born` tells it from a later job of the same id, once it was seen. Some schedulers renew it when they requeue a job:
+    one of the same `name` and `owner` is still the same.
+    """
 
     cluster: str
     id: str
     until: Until = "finished"
     only_failed: bool = False
     born: str | None = None
+    name: str | None = None
+    owner: str | None = None
     work: Work = field(default_factory=Work)
 
     def words(self) -> str:
@@ -65,7 +71,7 @@ class Watch:
         work = {"id": self.work.id, "failures": self.work.failures, "arguments": self.work.arguments}
         return {
             "cluster": self.cluster, "id": self.id, "until": self.until, "only_failed": self.only_failed,
-            "born": self.born, "work": work,
+            "born": self.born, "name": self.name, "owner": self.owner, "work": work,
         }  # fmt: skip
 
 
@@ -105,9 +111,10 @@ def restored(record: Mapping[str, Any]) -> Watch | None:
         return None
     if not isinstance(born, str | None) or until not in ("started", "finished"):
         return None
+    name, owner = (value if isinstance(value := record.get(key), str) else None for key in ("name", "owner"))
     failures, arguments = work.get("failures"), work.get("arguments")
     line = Work(
         str(work.get("id", ""))[:32], failures if isinstance(failures, int) else 0,
         dict(arguments) if isinstance(arguments, Mapping) else None,
     )  # fmt: skip
-    return Watch(cluster, id, until, record.get("only_failed") is True, born, line)
+    return Watch(cluster, id, until, record.get("only_failed") is True, born, name, owner, line)

@@ -15,8 +15,9 @@ from console.chat.follow import Fired, Follow
 from console.chat.grammar import understand
 from console.chat.planner import Turn
 from console.chat.said import Ask, Chain, Heard, Meaning, NotUnderstood, Said
+from console.chat.saying import Language, language, say, state
 from console.chat.selecting import select
-from console.chat.telling import Language, language, say, state, told
+from console.chat.telling import told
 from console.chat.transcript import add_answer, last_said
 from console.chat.words import EXAMPLES
 from console.tools import TOOLS

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from console.audit import AuditError
 from console.chat.events import Event, Failure, Notice, Wants
 from console.chat.narrowing import ScopeSaid
-from console.chat.telling import Language, scope_words
+from console.chat.saying import Language
+from console.chat.telling import scope_words
 from console.chat.words import SCOPE
 from console.engine import Engine
 

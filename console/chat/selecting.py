@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from console.chat.events import Event
 from console.chat.said import Said
-from console.chat.telling import say, told
+from console.chat.saying import say
+from console.chat.telling import told
 from console.tools.reads import JobList
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from console.chat.narrowing import scope_said
 from console.chat.offline import Offline
 from console.chat.planner import Planner
 from console.chat.reports import Reports
+from console.chat.saying import language
 from console.chat.scoping import narrow
 from console.chat.sessions import Listed, listed
-from console.chat.telling import language
 from console.chat.transcript import add_answer, add_text, markdown
 from console.chat.turns import run_turn
 from console.chat.watches import Watches

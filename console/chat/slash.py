@@ -15,9 +15,10 @@ from console.chat.events import Call, Ended, Event, Failure, Notice, Reply, Want
 from console.chat.narrowing import scope_words
 from console.chat.phrases import Rest
 from console.chat.planner import Turn
+from console.chat.saying import language
 from console.chat.scoping import narrow
 from console.chat.sessions import ids as session_ids
-from console.chat.telling import language, told
+from console.chat.telling import told
 
 if TYPE_CHECKING:
     from console.chat.session import Chat

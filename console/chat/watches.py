@@ -136,9 +136,7 @@ class Watches:
         """`rows`: the job, or the elements of an array, which has ended when all of them have."""
         if watch not in self._watches:
             return
-        if len(rows) == 1 and watch.born is None and rows[0].id == watch.id:
-            watch.born = rows[0].born
-        elif len(rows) == 1 and watch.born is not None and rows[0].born != watch.born:
+        if len(rows) == 1 and rows[0].id == watch.id and not _knows(watch, rows[0]):
             self._end_watch(watch, "gone", None)  # another job has that id now
             return
         if all(row.finished for row in rows):
@@ -159,6 +157,14 @@ class Watches:
         task = asyncio.create_task(coroutine, name="watch")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _knows(watch: Watch, row: Job) -> bool:
+    """Whether the row is the job that is watched; what it is known by is taken from it."""
+    if watch.born not in (None, row.born) and (watch.name, watch.owner) != (row.name, row.owner):
+        return False
+    watch.born, watch.name, watch.owner = row.born, row.name, row.owner
+    return True
 
 
 _ORDER = ("failed", "cancelled", "succeeded", "unknown", "suspended", "running", "pending")

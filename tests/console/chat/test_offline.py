@@ -13,8 +13,8 @@ from adapters.model import Job, Node
 from console.chat.causes_zh import CAUSES_ZH
 from console.chat.events import Answered, Called, Ended, Event, Reply, Waiting
 from console.chat.offline import Offline
+from console.chat.saying import literal
 from console.chat.session import Chat
-from console.chat.telling import literal
 from console.chat.words import EXAMPLES, PROPOSED, WORDS
 from console.diagnosis.causes import CAUSES
 from console.engine import Engine

@@ -174,6 +174,21 @@ async def test_another_job_of_that_id_is_not_taken_for_it(
     assert fired[0].status == "gone"
 
 
+async def test_a_job_that_was_requeued_is_the_same(seen: tuple[Watches, list[Fired]], backend: MemoryBackend) -> None:
+    """Slurm gives a requeued job a new time of submission."""
+    watches, fired = seen
+    job = Job("61", "sim", "running", owner="alice", extensions={"uid": "a"})
+    backend.put(job)
+    watches.add(Watch("demo", "61"))
+    await until(lambda: watches.all[0].born == "a", LIMIT)
+    backend.remove(Ref("demo", "job", "61", "a"))
+    backend.put(job._replace(status="pending", extensions={"uid": "b"}))
+    await until(lambda: watches.all and watches.all[0].born == "b", LIMIT)
+    backend.put(job._replace(status="succeeded", exit_code=0, extensions={"uid": "b"}))
+    await until(lambda: fired, LIMIT)
+    assert fired[0].status == "succeeded"
+
+
 async def test_watches_are_bounded_and_not_doubled(seen: tuple[Watches, list[Fired]]) -> None:
     watches, _ = seen
     assert watches.add(Watch("demo", "1")) and watches.add(Watch("demo", "1")) and len(watches) == 1
