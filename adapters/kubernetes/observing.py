@@ -100,8 +100,9 @@ async def queue_target(api: Api, offer: Offer, ref: Ref) -> Target:
     raw = await read_queue(api, offer, ref.id)
     spec = part(raw, "spec")
     values: dict[str, Any] = {}
-    if "stopPolicy" in spec:
-        values["stop_policy"] = clean(text(spec, "stopPolicy"), 40)
+    if ref.id.startswith(CLUSTERQUEUE) or "/" in ref.id:
+        # Told also where it is not set, so that its coming shows when the target is read again.
+        values["stop_policy"] = clean(text(spec, "stopPolicy"), 40) or "None"
     if ref.id.startswith(CLUSTERQUEUE):
         for name, _, hard in slim_clusterqueue(raw).limits:
             values[clean(name, 200)] = values[clean(name.rpartition(":")[2], 200)] = hard

@@ -19,6 +19,8 @@ from adapters.kubernetes.writer import KubernetesWriter
 from tests.contract.test_contract_watch import Mirror, watching
 from tests.doubles.kube_api import KubeDouble, running
 from tests.doubles.kube_api.kinds import CORE, KUEUE, VOLCANO
+from tests.kubernetes.real import Real, real_cluster
+from tests.rigs.kubernetes.rig import Rig
 
 QUICK = Timing(silence=5.0, watch=30.0, first_delay=0.02, longest_delay=0.2, refused=0.3)
 DEADLINE = 20.0
@@ -94,3 +96,18 @@ async def watched(reader: KubernetesReader, cell: InterestCell | None = None) ->
         await until(lambda: {"job", "queue"} <= mirror.loaded, "the watch loads")
         yield mirror
         assert mirror.breaches == []
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
+    """A real API server; skips, with the reason, where the environment names none."""
+    with real_cluster(tmp_path_factory.mktemp("kubernetes") / "rig") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def rig(real: Real) -> Rig:
+    """The control plane that the tests started themselves and may stop."""
+    if real.rig is None:
+        pytest.skip("this cluster is not ours to stop")
+    return real.rig

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from adapters.intents import CancelJob, DrainNode, HoldJob, Intent, SetNodeQuota, SetQueueQuota, SubmitJob
+from adapters.intents import CancelJob, CloseQueue, DrainNode, HoldJob, Intent, SetNodeQuota, SetQueueQuota, SubmitJob
 from adapters.model import JobSpec, Ref
 from console.audit import AuditLog
 from console.config import Config
 from console.engine import Engine
 from console.gate import Approval
 from tests.doubles.kube_api import KubeDouble
+from tests.doubles.kube_api.kinds import CORE, KUEUE
 from tests.doubles.kube_api.objects import bound_pod, budget, job, node
 from tests.doubles.kube_api.recordings import fill
 from tests.kubernetes.conftest import until
@@ -88,3 +89,16 @@ async def test_the_console_sees_the_cluster_live(double: KubeDouble, engine: Eng
     await until(lambda: [row for row in engine.store.rows("job") if row.id == "team-a/a"], "the job's row")
     state = engine.store.state("kube", "job")
     await until(lambda: engine.store.state("kube", "job").label == "live", f"live, not {state}")
+
+
+async def test_a_stop_policy_that_was_not_set_shows_when_it_comes(double: KubeDouble, engine: Engine) -> None:
+    double.kinds = [*CORE, *KUEUE]
+    fill(double)
+    (_, queue), *_ = double.store.listed(double.served("localqueues"), "team-a")
+    double.store.change(
+        double.served("localqueues"), "team-a", queue["metadata"]["name"], lambda obj: obj["spec"].pop("stopPolicy")
+    )
+    name = f"team-a/{queue['metadata']['name']}"
+    operation = await run(engine, CloseQueue(cluster="kube", refs=(ref(name, "queue"),), what="starts"))
+    assert operation.result == "accepted", operation.outcomes
+    await until(lambda: confirmed(operation), "the stop policy shows")
