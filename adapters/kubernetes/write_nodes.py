@@ -26,6 +26,8 @@ from adapters.model import Node, Ref
 from adapters.text import clean
 
 MOST_NAMED = 5
+EVICTION = "policy/v1"
+"""The version of an eviction; servers of 1.22 and later know it."""
 
 
 @dataclass(slots=True)
@@ -139,7 +141,7 @@ def eviction(desk: Desk, pod: PodRecord) -> HttpRequest:
     """An eviction of this very pod (else 409); refused with 429 while a disruption budget protects it."""
     namespace, name = pod.key
     body = {
-        "apiVersion": "policy/v1",
+        "apiVersion": EVICTION,
         "kind": "Eviction",
         "metadata": {"name": name, "namespace": namespace},
         "deleteOptions": {"preconditions": {"uid": pod.uid}},

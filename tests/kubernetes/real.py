@@ -19,14 +19,14 @@ import pytest
 import yaml
 
 from adapters.kubernetes import open_kubernetes
-from adapters.kubernetes.kubeconfig import load, resolve
 from adapters.kubernetes.reader import KubernetesReader
 from adapters.kubernetes.writer import KubernetesWriter
 from tests.rigs.kubernetes.admin import Admin, Obj
-from tests.rigs.kubernetes.people import bind, role
+from tests.rigs.kubernetes.people import RBAC, bind, role
 from tests.rigs.kubernetes.rig import Rig, running_rig, why_not
 
 NAMED = "KUBERIG_KUBECONFIG"
+EDITOR = "pilothouse-test-editor"
 IMAGE = os.environ.get("KUBERIG_IMAGE", "registry.example/tool:1")
 WORK = {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["*"]}
 PODS = {"apiGroups": [""], "resources": ["pods", "pods/log", "events"], "verbs": ["get", "list", "watch", "delete"]}
@@ -61,8 +61,8 @@ class Real:
     def editor(self, folder: Path, namespace: str) -> Path:
         """A kubeconfig of somebody who may work with the jobs and pods of one namespace only, by impersonation."""
         person = f"eddy-{namespace}"
-        role(self.admin, "pilothouse-test-editor", WORK, PODS)
-        bind(self.admin, person, "pilothouse-test-editor", person, namespace=namespace)
+        role(self.admin, EDITOR, WORK, PODS)
+        bind(self.admin, person, EDITOR, person, namespace=namespace)
         return self.acting_as(folder, person, namespace)
 
     def acting_as(self, folder: Path, person: str, namespace: str, **more: Any) -> Path:
@@ -98,6 +98,7 @@ class Real:
     def clear(self) -> None:
         for name in self.made:
             self.admin.delete(f"/api/v1/namespaces/{name}")
+        self.admin.delete(f"{RBAC}/clusterroles/{EDITOR}")
 
 
 @contextmanager
@@ -110,8 +111,8 @@ def real_cluster(folder: Path) -> Iterator[Real]:
         cluster = Real(admin, path, _minor(admin))
         try:
             yield cluster
-            cluster.clear()
         finally:
+            cluster.clear()
             admin.close()
         return
     reason = why_not()
@@ -123,7 +124,3 @@ def real_cluster(folder: Path) -> Iterator[Real]:
 
 def _minor(admin: Admin) -> int:
     return int("".join(char for char in str(admin.get("/version")["minor"]) if char.isdigit()))
-
-
-def server_of(path: Path) -> str:
-    return resolve(load([path])).server
