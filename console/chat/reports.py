@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 
 from console.chat.events import Ended, Notice
 from console.chat.follow import Fired
-from console.chat.saying import language
-from console.chat.telling import fired_words
-from console.chat.transcript import last_said
 from console.chat.turns import run_turn
 
 if TYPE_CHECKING:
@@ -30,8 +27,8 @@ class Reports:
         """Something was seen: told at once, and to the planner in the next turn that can begin."""
         if fired.failed:
             fired.watch.work.failures += 1
-        lang = language(last_said(self._chat.messages))
-        self._chat.tell(Notice(fired_words(fired, lang), "warning" if fired.failed else "info"))
+        words = fired.words()
+        self._chat.tell(Notice(f"{words[0].upper()}{words[1:]}.", "warning" if fired.failed else "info"))
         if fired.watch.only_failed and fired.status != "failed":
             self._chat.beside(self._chat.keep())
             return

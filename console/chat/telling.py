@@ -11,7 +11,6 @@ from console.agent_answers import Proposed
 from console.chat import shown
 from console.chat.calls import NOT_ANSWERED, Outcome
 from console.chat.causes_zh import CAUSES_ZH
-from console.chat.follow import Fired
 from console.chat.saying import Language, literal, say, state
 from console.chat.shown import MOST_ROWS, code, exit
 from console.chat.words import ACTIONS_ZH, PROPOSED, WORDS
@@ -82,15 +81,6 @@ def proposed(found: Proposed, lang: Language) -> str:
     if found.note and found.state != "declined":  # the person knows what they said
         lines += ["", literal(found.note, 400)]
     return "\n".join(lines)
-
-
-def fired_words(fired: Fired, lang: Language) -> str:
-    """What a watch has seen, in a sentence."""
-    if lang == "en":
-        return f"{fired.words()[0].upper()}{fired.words()[1:]}."
-    key = {"gone": "fired_gone", "running": "fired_started"}.get(fired.status, "fired")
-    told_ = say(key, lang, id=fired.watch.id, status=state(fired.status, lang))
-    return f"{literal(fired.watch.cluster)}：{told_}{exit(fired.exit_code if fired.failed else None, lang)}"
 
 
 def _action(found: Proposed, lang: Language) -> str:

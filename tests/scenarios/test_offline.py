@@ -6,6 +6,7 @@ After a wanted change: UPDATE_GOLDEN=1 (never in continuous integration), and re
 from __future__ import annotations
 
 import os
+import time
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -56,8 +57,9 @@ def configured(
                 double = lsf(tmp_path)
                 for variable in ("PATH", "LSF_ENVDIR", "LSF_DOUBLE_DIALECT"):
                     monkeypatch.setenv(variable, double.environment[variable])
+                submitted = int(time.time()) - 100  # all at once: a list begins with the newest
                 for queue in ("normal", "short", "short"):
-                    add(double, name="waits", queue=queue)
+                    add(double, name="waits", queue=queue, submit=submitted)
                 return {"type": "lsf"}
             case "kubernetes":
                 found: dict[str, Any] = request.getfixturevalue("kubernetes")
