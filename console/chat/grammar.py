@@ -46,10 +46,19 @@ def _whole(sentence: str) -> Meaning:
     if (parts := clauses.chain(sentence)) is not None:
         return _chain(parts)
     where = clauses.cluster(sentence)
+    if (
+        where is not None
+        and where.towards
+        and re.search(r"^(?:please )?(?:move|migrate|transfer)\b|移到|迁移|转移|移动", sentence, phrases.FLAGS)
+    ):
+        return Ask(
+            f"A job is moved in two steps: submit it on cluster {where.name}, then cancel it here.",
+            f"作业分两步移动：先在 {where.name} 集群提交，再在这里取消。",
+        )
     meaning = _single(where.rest if where is not None else sentence)
     if where is None or not isinstance(meaning, Said):
         return meaning
-    if where.towards and meaning.tool != "scheduler_submit":  # a move between clusters is no one call
+    if where.towards and meaning.tool != "scheduler_submit":
         return NotUnderstood(sentence)
     return replace(meaning, args={**meaning.args, "cluster": where.name})
 

@@ -28,6 +28,12 @@ _KEPT = 40  # messages; nothing reads the transcript here
 _BARE = re.compile(r"^(?:all )?(?:my|mine|me|[\w.-]+'s)\b|^(?:我|用户)", re.IGNORECASE)
 
 
+_YES = re.compile(
+    r"(?:yes|y|ok|okay|approved?|confirm(?:ed)?|do it|go ahead|是的?|好的?|确认|同意|批准|可以)", re.IGNORECASE
+)
+_HELP = re.compile(r"(?:help|\?|what can (?:you|i) (?:do|say)|帮助|你能做什么|你会什么)", re.IGNORECASE)
+
+
 class Offline:
     """Deterministic: the same sentences on the same state are the same calls and the same words.
 
@@ -110,8 +116,7 @@ class _Made:
                 self._planner.ask(meant, self.lang)
                 yield self._reply(meant.zh if self.lang == "zh" and meant.zh else meant.question)
             case NotUnderstood():
-                examples = "\n".join(f"- {example}" for example in EXAMPLES[self.lang])
-                yield self._reply(f"{say('not_understood', self.lang)}\n\n{examples}")
+                yield self._reply(_not_understood(meant.text, self.lang))
             case Chain():
                 async for event in self._chain(meant):
                     yield event
@@ -239,6 +244,15 @@ class _Made:
         outcome = self.outcomes[0]
         followed = self.follow(outcome, "finished", fix.arguments) if outcome.ok else ""
         yield self._reply("\n\n".join(part for part in (told(outcome, self.lang), followed) if part))
+
+
+def _not_understood(text: str, lang: Language) -> str:
+    """What to say of a sentence that means nothing: how to answer, or what can be said."""
+    sentence = text.strip().rstrip("。.!！?？").strip() or text.strip()
+    if _YES.fullmatch(sentence):
+        return say("inbox_alone", lang)
+    examples = "\n".join(f"- {example}" for example in EXAMPLES[lang])
+    return f"{say('help' if _HELP.fullmatch(sentence) else 'not_understood', lang)}\n\n{examples}"
 
 
 def _is_said(message: Mapping[str, Any]) -> bool:

@@ -118,6 +118,9 @@ class Chat:
             yield Ended("failed")
             return
         sentence = "\n".join(clean_lines(text)).strip()
+        if not sentence:
+            yield Ended("done")
+            return
         events: asyncio.Queue[Event] = asyncio.Queue()
         command = slash.is_command(sentence)
         turn = not command or slash.is_turn(sentence)

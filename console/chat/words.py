@@ -10,6 +10,11 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "en": "That is no sentence I know, and I never guess at a change. I understand, for example:",
         "zh": "我不理解这句话，也绝不猜测要改动什么。我能理解的例子：",
     },
+    "help": {"en": "I understand, for example:", "zh": "我能理解，例如："},
+    "inbox_alone": {
+        "en": "A yes said here changes nothing: open the inbox, look at what would be sent, and answer there.",
+        "zh": "在这里说“是”不起作用：请打开收件箱，查看将要发送的内容，在那里回答。",
+    },
     "no_jobs": {"en": "There is no such job.", "zh": "没有这样的作业。"},
     "jobs": {"en": "{total} jobs", "zh": "共 {total} 个作业"},
     "job": {"en": "Job {id} ({name}) is {status}.", "zh": "作业 {id}（{name}）：{status}。"},

@@ -155,6 +155,20 @@ async def test_whatever_is_said_ends_once_and_leaves_a_whole_transcript(engine: 
     await chat.close()
 
 
+@pytest.mark.parametrize("text", ["", "  \n "])
+async def test_nothing_said_is_no_turn(chat: Chat, text: str) -> None:
+    assert await said(chat, text) == [Ended("done")] and chat.messages == []
+
+
+async def test_a_yes_in_the_chat_approves_nothing(chat: Chat, engine: Engine, backend: MemoryBackend) -> None:
+    task = asyncio.create_task(said(chat, "cancel job 1"))
+    await until(lambda: chat.waiting, 20)
+    for word in ("yes", "y", "ok", "approve", "go ahead", "确认", "好"):
+        assert (await said(chat, word))[-1] == Ended("done")
+    await task
+    assert len(chat.waiting) == 1 and backend.sent == []
+
+
 async def test_what_is_too_long_is_refused_whole(chat: Chat) -> None:
     failure, ended = await said(chat, "cancel job 1 " * 10_000)
     assert isinstance(failure, Failure) and ended == Ended("failed") and chat.messages == []
