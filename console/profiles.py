@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
@@ -103,8 +103,11 @@ class Profile(Section):
         calls_per_minute: reads in a minute, at most.
         trust_elicitation: take the answer that an MCP client gives to a question for the person's. A client can
             answer by itself, so it is off unless this says otherwise; the record names it.
+
+    `shares_folders` says of a type that its jobs see the folders of this machine.
     """
 
+    shares_folders: ClassVar[bool] = True
     type: str
     read_only: bool = False
     owner: str | None = None
@@ -206,6 +209,7 @@ class KubernetesProfile(Profile):
         evict: whether a drain also evicts what runs.
     """
 
+    shares_folders: ClassVar[bool] = False
     type: Literal["kubernetes"]
     kubeconfig: FilePath | None = None
     context: str | None = None

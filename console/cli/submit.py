@@ -7,11 +7,12 @@ from argparse import REMAINDER, ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
 
-from adapters.intents import SubmitJob
+from adapters.intents import Intent, SubmitJob
 from adapters.model import JobSpec
 from console.cli.amounts import count, duration, size
 from console.cli.exits import USAGE, CommandFailed
-from console.cli.writing import build, change
+from console.cli.writing import build, change_on
+from console.cluster import Cluster
 
 LARGEST_SCRIPT = 4 * 1024 * 1024
 
@@ -26,7 +27,11 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--walltime", type=duration, metavar="TIME", help="HH:MM, HH:MM:SS, or such as 90m, 2d")
     parser.add_argument("--array", metavar="RANGE", help="indices of an array, such as 1-100%%4")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="may be given repeatedly")
-    parser.add_argument("--cwd", metavar="DIR", help="folder the job runs in; without it, where you are")
+    parser.add_argument(
+        "--cwd",
+        metavar="DIR",
+        help="folder the job runs in; without it, where you are (in a container: where its image says)",
+    )
     parser.add_argument("--output", metavar="FILE", help="file for its standard output")
     parser.add_argument("--error", metavar="FILE", help="file for its error output")
     parser.add_argument("--account", help="account or project it is charged to")
@@ -41,12 +46,20 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    spec = job_spec(args) if args.template is None else template_spec(args)
-    return change(args, lambda cluster: build(SubmitJob, cluster=cluster, spec=spec))
+    make = job_spec if args.template is None else template_spec
+    spec = make(args, str(Path.cwd()))  # wrong usage is told before anything is opened
+
+    def intent(cluster: Cluster) -> Intent:
+        # A folder of this machine means nothing inside an image: there the image says where its command begins.
+        own = spec if cluster.profile.shares_folders else make(args, None)
+        return build(SubmitJob, cluster=cluster.name, spec=own)
+
+    return change_on(args, intent)
 
 
-def job_spec(args: Namespace) -> JobSpec:
-    """What the options ask for. Raises CommandFailed (usage) for a pair without `=` or a script that cannot be read."""
+def job_spec(args: Namespace, here: str | None) -> JobSpec:
+    """What the options ask for; `here` is the folder without `--cwd`. Raises CommandFailed (usage) for a pair without
+    `=` or a script that cannot be read."""
     command = tuple(args.command[1:] if args.command[:1] == ["--"] else args.command)
     return JobSpec(
         command=command,
@@ -60,7 +73,7 @@ def job_spec(args: Namespace) -> JobSpec:
         walltime_seconds=args.walltime,
         array=args.array,
         env=dict(_pair(text) for text in args.env),
-        cwd=args.cwd or str(Path.cwd()),
+        cwd=args.cwd or here,
         output=args.output,
         error=args.error,
         hold=args.hold,
@@ -68,13 +81,13 @@ def job_spec(args: Namespace) -> JobSpec:
     )
 
 
-def template_spec(args: Namespace) -> JobSpec:
+def template_spec(args: Namespace, here: str | None) -> JobSpec:
     """The job that a template makes of the options. Raises CommandFailed, ToolError."""
     from console.tools.templates import Submission, spec_of
 
     if args.env or args.output or args.error:
         raise CommandFailed("a template takes no --env, --output or --error", code=USAGE)
-    own = job_spec(args)
+    own = job_spec(args, here)
     given = {
         "template": args.template, "command": own.command, "script": own.script, "name": own.name, "queue": own.queue,
         "nodes": own.nodes, "cores": own.cores, "gpus": own.gpus, "memory_bytes": own.memory_bytes,

@@ -17,6 +17,7 @@ from console.cli.ask import answered_yes, can_ask, plan_lines
 from console.cli.exits import DONE, FAILED, UNKNOWN, UNREACHABLE, USAGE, CommandFailed
 from console.cli.opening import with_engine
 from console.cli.output import emit_json
+from console.cluster import Cluster
 from console.engine import Engine
 from console.gate import Approval, Operation, PlanChanged, Prepared
 
@@ -26,9 +27,14 @@ MOST_CHANGES = 3
 
 def change(args: Namespace, intent_for: Callable[[str], Intent]) -> int:
     """Build the intent for the chosen cluster's name and carry it out, or show it where `--dry-run` asks for that."""
+    return change_on(args, lambda cluster: intent_for(cluster.name))
+
+
+def change_on(args: Namespace, intent_for: Callable[[Cluster], Intent]) -> int:
+    """As `change`, for an intent that depends on more than the cluster's name."""
 
     async def work(engine: Engine) -> int:
-        intent = intent_for(engine.cluster(args.cluster).name)
+        intent = intent_for(engine.cluster(args.cluster))
         if getattr(args, "dry_run", False):
             return await show_only(engine, intent, args)
         return await carry_out(engine, intent, args)

@@ -97,7 +97,7 @@ def test_a_command_after_two_dashes_keeps_its_own_options() -> None:
     from console.cli.submit import job_spec
 
     _, args = parse(["submit", "--name", "x", "--cores", "2", "--", "run", "--json", "--name", "y", "--"])
-    spec = job_spec(args)
+    spec = job_spec(args, "/home/alice")
     assert spec.command == ("run", "--json", "--name", "y", "--")
     assert (spec.name, spec.cores, args.json) == ("x", 2, False)
 
