@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from adapters.model import Ref
@@ -11,6 +12,9 @@ from widgets.columns import Role
 
 if TYPE_CHECKING:
     from console.app import ConsoleApp
+
+
+STAYS = 15.0  # seconds that a notice nobody asked for, and before it the outcome of a write, is left to be read
 
 
 class NoticeKeys:
@@ -23,6 +27,7 @@ class NoticeKeys:
 
     if TYPE_CHECKING:
         app: Any
+        set_timer: Any
 
         @property
         def targets(self) -> tuple[Ref, ...]: ...
@@ -53,8 +58,24 @@ class NoticeKeys:
         self.show_status()
 
     def _tell(self, text: str, role: Role, *, always: bool) -> None:
-        if always or not self._said[0] or self._said == self._last_notice:
+        """What was not asked for waits until an answer has been read, and goes by itself."""
+        if always:
+            self._said = (text, role)
+        elif (not self._said[0] or self._said == self._last_notice) and not self._just_sent():
             self._said = self._last_notice = (text, role)
+            self.set_timer(STAYS, partial(self._forget, self._said))
+
+    def _just_sent(self) -> bool:
+        """What came of a write stands in the status line, and is to be read."""
+        operations = self._host.engine.gate.operations
+        if not operations:
+            return False
+        return (self._host.engine.store.now() - operations[-1].started).total_seconds() < STAYS
+
+    def _forget(self, said: tuple[str, Role]) -> None:
+        if self._said == said:
+            self._said = ("", "plain")
+            self.show_status()
 
     def _to_hook(self, notice: Notice) -> None:
         """A recording is no news: hooks never run for one."""

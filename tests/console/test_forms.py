@@ -86,3 +86,11 @@ def test_only_what_differs_is_changed() -> None:
 @given(st.integers(1, 10**15))
 def test_a_size_shown_in_a_form_reads_back_as_the_same_bytes(size: int) -> None:
     assert parse_size(of_job(Job("1", memory_bytes=size))["memory"]) == size
+
+
+@pytest.mark.parametrize("seconds", [1, 59, 60, 600, 3599, 3600, 5400, 86_400, 100 * 3600, 8_640_000 + 61])
+def test_a_time_limit_that_is_filled_in_reads_back_as_the_same(seconds: int) -> None:
+    """Ten minutes once came back as ten hours."""
+    filled = of_job(Job("1", "x", extensions={"command": "true"}, walltime_seconds=seconds))
+    assert submission(filled).walltime_seconds == seconds
+    assert changes(filled, filled) == {}
