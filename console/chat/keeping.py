@@ -41,7 +41,8 @@ class Keeping:
                 return None
             now, watched = [_dumped(message) for message in messages], _dumped(watches)
             records = self._records(now, messages)
-            if watched != self._watches:
+            short = bool(records) and records[0]["kind"] == "compacted"
+            if watched != self._watches or short:
                 records.append({"kind": "watches", "watches": list(watches)})
             if not records or not (now or self._file.opened):
                 return None
@@ -62,7 +63,10 @@ class Keeping:
             file.begin(at)
             assert self._folder is not None
             prune(self._folder)
-        file.add(records)
+        if records[0]["kind"] == "compacted":
+            file.rewrite(at, records)
+        else:
+            file.add(records)
 
     def _records(self, now: list[str], messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """The messages that are new; the last one again where something was added to it; all of them after they were

@@ -23,7 +23,7 @@ from console.chat.words import EXAMPLES
 from console.tools import TOOLS
 from console.tools.reads import JobAnswer
 
-_KEPT = 40  # messages; nothing reads the transcript here
+_LONG, _KEPT = 400, 40  # messages; nothing reads the transcript here, so that old ones are let go
 # an answer such as "mine" is a list of jobs too, when it stands alone
 _BARE = re.compile(r"^(?:all )?(?:my|mine|me|[\w.-]+'s)\b|^(?:我|用户)", re.IGNORECASE)
 
@@ -57,6 +57,8 @@ class Offline:
         async with aclosing(steps) as events:
             async for event in events:
                 yield event
+        if len(turn.messages) > _LONG:
+            turn.messages[:] = await self.shorten(turn.messages)
         yield Ended("done")
 
     async def shorten(self, messages: list[dict[str, Any]], focus: str = "") -> list[dict[str, Any]]:

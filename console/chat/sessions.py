@@ -1,8 +1,9 @@
 """Sessions on disk: one file of JSON lines a session, of the owner's alone, written by one console at a time.
 
-The first line is the header (`version`, `id`, `at`), then come records: a message, the transcript after it was made
-short, the watches. A line that was torn when the machine stopped is left out, and cut off before the next is written.
-Scope, autopilot and approvals are never in it. What looks like a secret is replaced before it is written.
+The first line is the header (`version`, `id`, `at`), then come records: a message, the watches. When the transcript is
+made short, a file of what is left takes the place of the old one. A line that was torn when the machine stopped is left
+out, and cut off before the next is written. Scope, autopilot and approvals are never in it. What looks like a secret is
+replaced before it is written.
 """
 
 from __future__ import annotations
@@ -112,6 +113,27 @@ class SessionFile:
             self._write(records)
         except OSError as error:
             raise _cannot("kept", error) from error
+
+    def rewrite(self, at: datetime, records: Sequence[Mapping[str, Any]]) -> None:
+        """Put these records in place of all that were there, whole or not at all. Raises SessionError."""
+        path = _path(self._folder, self.id)
+        fresh = path.with_name(f".{path.name}.{os.getpid()}")
+        before, self._fd = self._fd, None
+        try:
+            fresh.unlink(missing_ok=True)
+            self._fd = open_private(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            self._lock()
+            self._write([{"version": VERSION, "id": self.id, "at": at.isoformat()}, *records])
+            fresh.replace(path)
+            sync_folder(self._folder)
+        except (AuditError, OSError) as error:
+            self.close()
+            self._fd, before = before, None
+            fresh.unlink(missing_ok=True)
+            raise _cannot("kept", error) from error
+        finally:
+            if before is not None:
+                os.close(before)
 
     def close(self) -> None:
         if self._fd is not None:

@@ -240,6 +240,13 @@ async def test_every_call_has_one_result_in_the_transcript(chat: Chat) -> None:
     assert made == have and len(set(made)) == len(made) == 3
 
 
+async def test_a_long_conversation_lets_go_of_its_beginning(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("console.chat.offline._LONG", 50)
+    for _ in range(14):
+        await said(chat, "list queues")
+    assert 40 < len(chat.messages) <= 52 and chat.messages[0]["content"][0]["type"] == "text"
+
+
 async def test_shortening_keeps_whole_turns() -> None:
     messages = []
     for n in range(40):

@@ -216,10 +216,39 @@ async def test_what_was_made_short_is_what_is_read_again(folder: Path) -> None:
     await keeping.keep(AT, messages, [])
     messages[-1] = message("two and more")
     await keeping.keep(AT, messages, [])
-    await keeping.keep(AT, [message("short")], [])
+    watches = [{"cluster": "demo", "id": "1"}]
+    await keeping.keep(AT, messages, watches)
+    await keeping.keep(AT, [message("short")], watches)
+    assert modes(folder) == (0o700, [0o600])
+    assert b"two and more" not in (folder / f"{ID}.jsonl").read_bytes()
+    with pytest.raises(SessionError, match="another console"):
+        SessionFile(folder, ID).open()
+    await keeping.keep(AT, [message("short"), message("b", "assistant")], watches)
     keeping.close()
     again = Keeping(folder, ID)
-    assert again.open().messages == [message("short")]
+    stored = again.open()
+    assert stored.messages == [message("short"), message("b", "assistant")] and stored.watches == watches
+    again.close()
+
+
+def test_a_disk_that_is_full_leaves_the_old_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = file_of(folder, "one")
+    whole = path.read_bytes()
+    made = SessionFile(folder, ID)
+    made.open()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("console.chat.sessions.write_all", full)
+    with pytest.raises(SessionError, match="No space left"):
+        made.rewrite(AT, [{"kind": "compacted", "messages": []}])
+    monkeypatch.undo()
+    assert path.read_bytes() == whole and [file.name for file in folder.iterdir()] == [path.name]
+    made.add([{"kind": "message", "message": message("two")}])
+    made.close()
+    again = SessionFile(folder, ID)
+    assert len(again.open().messages) == 2
     again.close()
 
 
