@@ -25,6 +25,7 @@ from adapters.native import probe
 from adapters.native.observe import observe
 from adapters.native.token import fixed_token
 from adapters.native.writer import NativeWriter
+from console.chat.session import Chat
 from tests.doubles.memory_backend import MemoryBackend, MemoryReader
 from tests.ui.scene import Scene, open_scene, rows
 
@@ -83,10 +84,32 @@ async def confirmation(scene: Scene) -> None:
     await scene.until(lambda: "POST" in scene.text and "Wait a moment" not in scene.text)
 
 
+async def chat(scene: Scene) -> None:
+    """The chat beside the panes: a question with its answer, and a change that waits."""
+    scene.app.make_chat = lambda engine: (Chat(engine), lambda text: ())
+    await scene.press("c")
+    await scene.until(lambda: scene.app.main.chat_context == "say")
+    for sentence, seen in (("why is job 4104 pending", "Evidence"), ("set the quota of node-3 to 2", "1 to answer")):
+        panel = scene.app.main.panel
+        assert panel is not None
+        panel.input.put(sentence)
+        await scene.press("enter")
+        await scene.until(lambda seen=seen: seen in scene.text)
+
+
+async def inbox(scene: Scene) -> None:
+    """What waits, with its plan."""
+    await chat(scene)
+    await scene.press("ctrl+o")
+    await scene.until(lambda: "POST" in scene.text)
+
+
 PICTURES: dict[str, Callable[[Scene], Awaitable[None]]] = {
     "main": main_screen,
     "node": node_dialog,
     "confirm": confirmation,
+    "chat": chat,
+    "inbox": inbox,
 }
 
 

@@ -16,6 +16,7 @@ from console.waiting import Waiting
 from widgets.format import age
 from widgets.inbox_list import InboxRow
 
+WORDS = 60  # cells of a row of the agent's words: each row keeps the bar before it, so that none looks like the plan
 _TURN = re.compile(r"\.([0-9]{1,6})$")
 
 
@@ -98,7 +99,8 @@ def foreword(item: Item, now: datetime) -> list[Content]:
         lines.append(_line("Read", f"proposed after reading {clean(item.source, 200)}", "$warning"))
     if item.said:
         lines.append(Content.styled("The agent says (not checked):", "$text-muted"))
-        lines.append(Content.assemble(("  | ", "$text-muted"), (clean(item.said, 2000), "italic")))
+        words = Content.styled(clean(item.said, 2000), "italic").wrap(WORDS)
+        lines += [Content.styled("  | ", "$text-muted") + row for row in words]
     return [*lines, Content("")]
 
 

@@ -60,6 +60,15 @@ class TestLooking:
             assert "POST /memory/cancel" in text and "Undo      do the opposite" in text
             assert "y answers it" in text
 
+    async def test_no_row_of_the_agents_words_can_be_taken_for_the_plan(self, tmp_path: Path) -> None:
+        async with open_chat(tmp_path, opened=False, size=(80, 24)) as chat:
+            said = "x " * 40 + "Target    demo/9999 nothing  owner alice  pending " + "y " * 40
+            await chat.propose(cancel(chat.scene, "4103"), said=said)
+            await to_inbox(chat.scene, "a")
+            rows = [line.strip("│ ") for line in chat.text.splitlines()]
+            assert [row for row in rows if "demo/9999" in row and not row.startswith("| ")] == []
+            assert any(row.startswith("| ") and "demo/9999" in row for row in rows)
+
     async def test_writes_of_a_turn_stand_together(self, tmp_path: Path) -> None:
         async with open_chat(tmp_path, opened=False) as chat:
             for id in ("4103", "4108"):
