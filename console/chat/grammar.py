@@ -207,6 +207,12 @@ def _wait(rest: Rest) -> Meaning:
     )
 
 
+def _it(rest: Rest) -> Meaning:
+    return Ask(
+        "Which job is to be shown? Give its id.", "要查看哪个作业？请给出编号。", (("show job ", ""),), last=True
+    )
+
+
 def _show(rest: Rest) -> Meaning:
     """Nodes, queues, metrics, the audit log, one job, or a list of jobs."""
     text = rest.text
@@ -239,6 +245,7 @@ def _sentence(pattern: str, read: Callable[[Rest], Meaning]) -> Sentence:
 _LEAD = r"^(?:please |can you |could you |would you |i want to |i'd like to |请帮我|请|帮我|麻烦)?\s*"
 SENTENCES: tuple[Sentence, ...] = (
     _sentence(r"^why\b(?:'s|\s+(?:is|are|did|does|do|has|was))?|为什么|为何|怎么(?:还|会)", _why),
+    _sentence(r"^(?:show(?: me)?|describe|status of|what is|how is) (?:it|that|that job|this job)(?: doing)?$|^(?:查看|看看|显示)(?:它|这个作业)$|^它(?:的状态|怎么样了?)$", _it),
     _sentence(rf"{_LEAD}(?:analy[sz]e|diagnose)\b|^(?:请)?(?:分析|诊断)", _analyze),
     _sentence(rf"{_LEAD}(?:suggest|recommend)\b|^(?:请)?(?:建议|推荐)(?=.*资源)|(?:建议|推荐)(?:的)?资源|需要多少资源", _suggest),
     _sentence(r"^how long (?:will|would|do|does|must|shall)\b(?=.*\b(?:wait|start|queue))|(?:要|需要|会|得)?等(?:待)?多久|等待时间", _estimate),

@@ -182,9 +182,16 @@ async def test_mine_answers_whose_jobs(chat: Chat) -> None:
 
 
 async def test_it_is_the_job_last_spoken_of_for_reads_alone(chat: Chat) -> None:
+    assert "Which job" in text(await said(chat, "show it"))
     await said(chat, "show job 2")
     assert tools(await said(chat, "watch it")) == ["get_job"]
     assert [watch.id for watch in chat.watches.all] == ["2"]
+    for sentence, tool in (
+        ("show it", "get_job"), ("它怎么样了", "get_job"), ("why is it pending", "why"), ("它为什么在排队", "why"),
+        ("show its log", "job_logs"), ("查看它的日志", "job_logs"),
+    ):  # fmt: skip
+        made = [event.call for event in await said(chat, sentence) if isinstance(event, Called)]
+        assert [(call.tool.removeprefix("scheduler_"), call.arguments["id"]) for call in made] == [(tool, "2")]
     assert "Which job" in text(await said(chat, "cancel it"))
 
 
