@@ -245,12 +245,14 @@ class LogChunk:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who we are to the backend. `operator` None means the backend does not tell."""
+    """Who we are to the backend. `operator` None means the backend does not tell. `accounts`: those whose members' jobs
+    we may change as their owners may (Slurm's coordinators)."""
 
     name: str
     role: str | None = None
     operator: bool | None = None
     permissions: frozenset[str] = frozenset()
+    accounts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

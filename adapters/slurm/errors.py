@@ -98,7 +98,7 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _rule(
         r"no longer pending execution|is pending execution|already (?:completing or completed|finished)|not suspended"
-        r"|already suspended|nodes are busy|overlaps with another|Duplicate reservation name"
+        r"|already suspended|nodes are busy|is in held state|overlaps with another|Duplicate reservation name"
         r"|Invalid node state|being requeued|is in use|requires extern step",
         Conflict,
         "Its state has changed, or does not allow this.",

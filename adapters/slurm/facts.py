@@ -44,6 +44,11 @@ class Version(NamedTuple):
         return self[:2] >= (25, 5)
 
     @property
+    def coordinators_suspend(self) -> bool:
+        """Coordinators may suspend and resume jobs of their accounts (seen refused on 22.05, allowed on 24.11)."""
+        return self[:2] >= (24, 11)
+
+    @property
     def reserves_busy_cores(self) -> bool:
         """`flags=ignore_jobs` sets apart cores that jobs still use (works on 24.11, refused on 26.05)."""
         return self[:2] <= (24, 11)
@@ -60,7 +65,7 @@ def parse_version(text: str) -> Version:
 @dataclass(frozen=True, slots=True)
 class Person:
     """Who we are to Slurm. `level` None: slurmdbd did not tell. `coordinates`: accounts whose members' jobs we may
-    end."""
+    change as their owners may."""
 
     name: str
     level: Level | None = None
@@ -73,7 +78,15 @@ class Person:
         return None if self.level is None else order.index(self.level) >= order.index(level)
 
     def identity(self) -> Identity:
-        return Identity(self.name, role=self.level, operator=self.at_least("operator"))
+        return Identity(
+            self.name, role=self.level, operator=self.at_least("operator"), accounts=frozenset(self.coordinates)
+        )
+
+    def may_suspend(self, version: Version) -> bool:
+        """Whether there are jobs that this person may suspend; which ones the controller says."""
+        if self.at_least("operator") is not False or version.owners_suspend:
+            return True
+        return bool(self.coordinates) and version.coordinators_suspend
 
 
 def login_name() -> str:

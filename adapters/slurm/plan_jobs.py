@@ -62,7 +62,8 @@ def _warnings(verb: str, target: Target, person: Person, version: Version) -> li
         found.append(f"{target.label} runs: what it has done so far is lost unless it saves it.")
     if verb == "release" and target.values.get("reason") == "JobHeldAdmin" and not person.at_least("operator"):
         found.append(f"{target.label} was held by an administrator; Slurm lets only operators release it.")
-    if verb in ("suspend", "resume") and person.at_least("operator") is False and not version.owners_suspend:
+    ours = target.values.get("account") in person.coordinates and version.coordinators_suspend
+    if verb in ("suspend", "resume") and person.at_least("operator") is False and not (version.owners_suspend or ours):
         found.append(f"Slurm {version} lets only operators {verb} jobs.")
     return found
 
@@ -90,16 +91,21 @@ def cancel_plan(intent: CancelJob, targets: Sequence[Target], options: SlurmOpti
 
 
 def modify_plan(intent: ModifyJob, targets: Sequence[Target], options: SlurmOptions, person: Person) -> Plan:
-    """`scontrol update jobid=ID key=value …`: Slurm applies all of them or, if one is wrong, none."""
+    """`scontrol update jobid=ID key=value …`: Slurm applies all of them or, if one is wrong, none. The throttle of an
+    array is a step of its own."""
     if "top" in intent.changes():
         return _top_plan(intent, targets, options)
     warnings: list[str] = []
-    settings = [_setting(name, value, warnings) for name, value in intent.changes().items()]
+    settings = {name: _setting(name, value, warnings) for name, value in intent.changes().items()}
+    throttle = settings.pop("array_throttle", None)
     steps, changes = [], []
     for ref, target in zip(intent.refs, targets, strict=True):
         asked = parse_id(ref.id)
-        argv = options.argv("scontrol", "update", f"jobid={asked.target}", *settings)
-        steps.append(Step(Command(argv), (target,), f"Modify {target.label}"))
+        # The throttle is the whole array's: 24.11 takes it by the array's own id alone.
+        for id, some in ((asked.target, [*settings.values()]), (asked.base, [throttle] if throttle else [])):
+            if some:
+                argv = options.argv("scontrol", "update", f"jobid={id}", *some)
+                steps.append(Step(Command(argv), (target,), f"Modify {target.label}"))
         for name, value in intent.changes().items():
             before = target.values.get(name)
             changes.append(Change(target.ref, name, "-" if before is None else str(before), str(value)))
@@ -152,6 +158,8 @@ def _modify_warnings(changes: Mapping[str, Any], target: Target, person: Person)
         limit = target.values.get("walltime_seconds")
         if not operator and "walltime_seconds" in changes and limit and changes["walltime_seconds"] > limit:
             found.append(f"{target.label} runs: only an operator may raise its time limit.")
+    if "deadline" in changes and not operator:
+        found.append("Only an operator may set a deadline of a job that was submitted.")
     if "priority" in changes and not operator:
         found.append("Only an operator may set a priority; nice can be changed.")
     if "nice" in changes and not operator and int(changes["nice"]) < 0:

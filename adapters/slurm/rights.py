@@ -44,7 +44,7 @@ def capabilities(version: Version, person: Person, settings: Mapping[str, str]) 
     """What this release does for this person. A level that nobody knows hides nothing: Slurm will say."""
     unsupported = dict(NEVER)
     supported = set(ALWAYS)
-    if person.at_least("operator") is False and not version.owners_suspend:
+    if not person.may_suspend(version):
         supported -= {"suspend", "resume"}
         for verb in ("suspend", "resume"):
             unsupported[verb] = f"Slurm {version} lets only operators suspend and resume jobs."
@@ -86,7 +86,9 @@ def _notes(version: Version, person: Person, settings: Mapping[str, str]) -> tup
     if person.level is None:
         notes.append("slurmdbd does not answer: it is not known whether you are an operator.")
     if person.coordinates:
-        notes.append(f"You coordinate {', '.join(person.coordinates)}: you may end the jobs of these accounts.")
+        notes.append(
+            f"You coordinate {', '.join(person.coordinates)}: you may change and end the jobs of these accounts."
+        )
     private = settings.get("PrivateData", "none")
     if private not in ("none", "(null)", ""):
         notes.append(f"PrivateData is {private}: Slurm does not show everybody's {private.replace(',', ', ')}.")
@@ -109,8 +111,11 @@ def modify_offers(job: Job, person: Person) -> Mapping[str, str | None]:
                 offers[name] = "Only a pending job can still be changed in this."
     if not operator and offers["priority"] is None:
         offers["priority"] = "Slurm lets only operators set a priority; change nice instead."
+    if not operator and offers["deadline"] is None:
+        offers["deadline"] = "Slurm lets only operators set a deadline of a job that was submitted."
     if job.array is None:
         offers["array_throttle"] = "The job is no array."
-    if not operator and job.owner not in (None, person.name):
+    ours = job.owner in (None, person.name) or job.extensions.get("account") in person.coordinates
+    if not operator and not ours:
         return dict.fromkeys(offers, f"The job belongs to {job.owner}.")
     return offers

@@ -114,7 +114,9 @@ class SlurmWriter:
             error = error_of(finished)
             if error.code in ("unavailable", "unreachable", "unauthenticated"):
                 raise error
-            warnings.insert(0, f"Slurm says that it would refuse this: {said}")
+            # What is busy now is taken all the same, and waits: only the dry run calls it an error.
+            busy = error.code == "conflict"
+            warnings.insert(0, f"Slurm {'cannot start this now' if busy else 'refuses this in its dry run'}: {said}")
         step = Step(command, (), intent.describe())
         return Plan(intent, (step,), tuple(changes), tuple(warnings), undo="cancel the job", dry_run=said or None)
 

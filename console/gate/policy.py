@@ -97,7 +97,7 @@ def role(circumstances: Circumstances, intent: Intent, plan: Plan | None) -> Ref
         told = f"{intent.title} … needs an operator's rights, which {name} has not."
         return Refused("role", told, "Use an operator's key.")
     others = circumstances.others(plan) if plan is not None else []
-    known = [target for target in others if target.owner is not None]
+    known = [t for t in others if t.owner is not None and t.values.get("account") not in identity.accounts]
     if known:
         told = f"{_named(known[0])} belongs to {clean(known[0].owner or '', 64)}, and {name} may only change own jobs."
         return Refused("role", told, "Ask its owner or an operator.")

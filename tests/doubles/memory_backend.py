@@ -108,7 +108,8 @@ class MemoryBackend:
     def target(self, ref: Ref) -> Target | None:
         row = self.rows.get((ref.kind, ref.id))
         if isinstance(row, Job):
-            return Target(row.ref, row.owner, row.status, row.name, finished=row.finished)
+            values = {"account": row.extensions["account"]} if "account" in row.extensions else {}
+            return Target(row.ref, row.owner, row.status, row.name, values=values, finished=row.finished)
         if isinstance(row, Node):
             return Target(row.ref, None, row.status, row.name, values={"slots_quota": row.slots_quota})
         return Target(row.ref, None, str(getattr(row, "status", "")), ref.id) if row is not None else None

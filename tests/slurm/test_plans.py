@@ -21,7 +21,7 @@ from adapters.intents import (
     Target,
     UndrainNode,
 )
-from adapters.model import Job, Node, Queue, Ref, Reservation
+from adapters.model import ArrayInfo, Job, Node, Queue, Ref, Reservation
 from adapters.slurm import plan_cluster, plan_jobs
 from adapters.slurm.facts import Person, Version, parse_version
 from adapters.slurm.observe import job_target, node_target, queue_target
@@ -111,6 +111,29 @@ def test_modify_is_one_command_for_all_fields() -> None:
     assert [(c.field, c.before, c.after) for c in plan.changes if c.field == "qos"] == [("qos", "normal", "long")]
 
 
+def test_the_throttle_of_an_array_is_set_by_the_arrays_own_id() -> None:
+    """24.11: "Update of ArrayTaskThrottle is only allowed on ArrayJobId"."""
+    refs, found = targets(job("157_[0-9%2]", array=ArrayInfo("157", range="0-9%2")))
+    only = ModifyJob(cluster="rig", refs=refs, extensions={"array_throttle": 3})
+    assert argvs(plan_jobs.modify_plan(only, found, OPTIONS, ALICE)) == [
+        ("scontrol", "update", "jobid=157", "arraytaskthrottle=3")
+    ]
+    both = ModifyJob(cluster="rig", refs=refs, name="x", extensions={"array_throttle": 3})
+    assert argvs(plan_jobs.modify_plan(both, found, OPTIONS, ALICE)) == [
+        ("scontrol", "update", "jobid=157_[0-9]", "jobname=x"),
+        ("scontrol", "update", "jobid=157", "arraytaskthrottle=3"),
+    ]
+
+
+def test_a_deadline_is_for_operators() -> None:
+    refs, found = targets(job())
+    intent = ModifyJob(cluster="rig", refs=refs, extensions={"deadline": "now+2days"})
+    assert "operator" in plan_jobs.modify_plan(intent, found, OPTIONS, ALICE).warnings[0]
+    assert plan_jobs.modify_plan(intent, found, OPTIONS, OPER).warnings == ()
+    assert "only operators" in (modify_offers(job(), ALICE)["deadline"] or "")
+    assert modify_offers(job(), OPER)["deadline"] is None
+
+
 @pytest.mark.parametrize(
     "extensions", [{"colour": "red"}, {"dependency": "afterok:7;rm"}, {"qos": "a\nb"}, {"top": 1, "qos": "x"}]
 )
@@ -133,14 +156,23 @@ def test_what_is_offered_depends_on_the_job_and_the_person() -> None:
     assert set(modify_offers(job(status="failed"), OPER).values()) == {"The job has ended."}
 
 
-@pytest.mark.parametrize(
-    ("state", "asked"),
-    [("down+drain", "resume"), ("down*", "resume"), ("down+not_responding", "resume"), ("drained*", "undrain")],
-)
-def test_a_node_that_is_down_is_resumed_in_the_words_of_each_release(state: str, asked: str) -> None:
-    node = Node("n01", "down", cluster="rig", extensions={"state": state})
-    plan = plan_cluster.undrain_plan(UndrainNode(cluster="rig", refs=(node.ref,)), [node_target(node)], OPTIONS)
-    assert argvs(plan) == [("scontrol", "update", "nodename=n01", f"state={asked}")]
+def test_coordinators_change_jobs_of_their_accounts() -> None:
+    bob = Person("bob", "user", ("bio",))
+    members, others = job(owner="carol", extensions={"account": "bio"}), job(owner="carol", extensions={"account": "x"})
+    assert modify_offers(members, bob)["queue"] is None and "only operators" in (
+        modify_offers(members, bob)["priority"] or ""
+    )
+    assert all(modify_offers(others, bob).values()) and bob.identity().accounts == {"bio"}
+    for person, version, may in (
+        (bob, Version(24, 11, 5), True), (bob, OLD, False), (ALICE, Version(24, 11, 5), False), (ALICE, NEW, True),
+        (OPER, OLD, True), (Person("who"), OLD, True),
+    ):  # fmt: skip
+        found = capabilities(version, person, {})
+        assert ("suspend" in found.supported) == ("resume" in found.supported) == may, (person, version)
+    for each, warned in ((members, False), (others, True)):
+        refs, seen = targets(each._replace(status="running"))
+        plan = plan_jobs.simple_plan(SuspendJob(cluster="rig", refs=refs), seen, OPTIONS, Version(24, 11, 5), bob)
+        assert any("only operators suspend" in warning for warning in plan.warnings) == warned
 
 
 def test_nodes_and_partitions() -> None:
@@ -151,6 +183,9 @@ def test_nodes_and_partitions() -> None:
     assert "they go on to their end" in drain.warnings[0]
     for state, word in (
         ("mixed+drain", "undrain"),
+        ("draining", "undrain"),
+        ("drained*", "undrain"),
+        ("down*", "resume"),
         ("down+not_responding", "resume"),
         ("idle+not_responding", "undrain"),
     ):

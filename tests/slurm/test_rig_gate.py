@@ -17,14 +17,16 @@ from adapters.intents import (
     ModifyJob,
     ReleaseJob,
     RequeueJob,
+    ResumeJob,
     SetNodeQuota,
     SubmitJob,
+    SuspendJob,
 )
 from adapters.model import Job, JobSpec
 from console.audit import AuditLog, verify
 from console.config import load
 from console.engine import Engine
-from console.gate import Approval, Operation
+from console.gate import Approval, Operation, Refused
 from tests.console.waiting import until
 from tests.rigs.slurm.rig import Rig
 from tests.slurm.support import CLUSTER, job, node
@@ -33,11 +35,18 @@ pytestmark = pytest.mark.rig
 
 
 @pytest_asyncio.fixture
-async def engine(rig: Rig, tmp_path: Path) -> AsyncIterator[Engine]:
+async def engine(
+    rig: Rig, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Engine]:
+    """The console's engine on the rig with the commands of alice; or of the person that the test is parametrized with,
+    as whom the whole console then runs."""
+    person = getattr(request, "param", "alice")
+    if person != "alice":
+        monkeypatch.setattr("adapters.slurm.facts.login_name", lambda: person)
     file = tmp_path / "config.toml"
     file.write_text(
-        f'version = 1\ndefault_cluster = "{CLUSTER}"\n[clusters.{CLUSTER}]\ntype = "slurm"\nowner = "alice"\n'
-        f'slurm_conf = "{rig.folder}/etc/slurm.conf"\nbin_dir = "{rig.bin_dir("alice")}"\ncalls_per_minute = 6000\n'
+        f'version = 1\ndefault_cluster = "{CLUSTER}"\n[clusters.{CLUSTER}]\ntype = "slurm"\nowner = "{person}"\n'
+        f'slurm_conf = "{rig.folder}/etc/slurm.conf"\nbin_dir = "{rig.bin_dir(person)}"\ncalls_per_minute = 6000\n'
     )
     config = load(file, site=tmp_path / "none")
     async with Engine(config, audit=AuditLog(tmp_path / "audit")) as engine:
@@ -106,6 +115,31 @@ async def test_each_write_works_or_is_refused_as_slurm_would_and_is_on_record(ri
         "submit", "release", "hold", "modify", "requeue", "cancel", "drain", "set_node_quota", "cancel",
     ]  # fmt: skip
     assert verify(log).ok
+
+
+@pytest.mark.parametrize("engine", ["bob"], indirect=True)
+async def test_a_coordinator_acts_on_jobs_of_the_account_and_on_no_others(rig: Rig, engine: Engine) -> None:
+    """bob coordinates bio: carol's jobs there are his to hold, change, requeue and end; alice's in physics are not."""
+    members = rig.submit("carol", "-A", "bio", "--begin=now+5hours")
+    reader = engine.reader(CLUSTER)
+    for intent in (HoldJob, ReleaseJob, lambda **named: ModifyJob(name="renamed", **named), CancelJob):
+        ref = (await reader.get_job(members)).ref
+        operation = await run(engine, intent(cluster=CLUSTER, refs=(ref,)))
+        assert operation.result == "accepted", operation.outcomes
+    running = rig.submit("carol", "-A", "bio", "-w", "n03", "--requeue")
+    rig.until_state(running, "RUNNING")
+    ref = (await reader.get_job(running)).ref
+    if rig.release >= (24, 11):
+        for verb in (SuspendJob, ResumeJob):
+            assert (await run(engine, verb(cluster=CLUSTER, refs=(ref,)))).result == "accepted"
+    else:
+        with pytest.raises(Refused, match="only operators suspend"):
+            await engine.gate.prepare(SuspendJob(cluster=CLUSTER, refs=(ref,)))
+    assert (await run(engine, RequeueJob(cluster=CLUSTER, refs=(ref,)))).result == "accepted"
+    others = rig.submit("alice", "-A", "physics", "--begin=now+5hours")
+    with pytest.raises(Refused, match="belongs to alice"):
+        await engine.gate.prepare(CancelJob(cluster=CLUSTER, refs=(job(others),)))
+    rig.run("root", "scancel", running, others)
 
 
 def _of_bob(rig: Rig) -> str:

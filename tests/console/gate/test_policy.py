@@ -92,6 +92,19 @@ async def test_another_persons_job_by_a_user(backend: MemoryBackend, audit: Audi
     assert found.rule == "role" and "job 3 belongs to bob" in found.message
 
 
+async def test_another_persons_job_by_the_coordinator_of_its_account(backend: MemoryBackend, audit: AuditLog) -> None:
+    """Slurm lets coordinators act on the jobs of their accounts' members; of no other account."""
+    backend.identity = Identity("alice", "user", False, accounts=frozenset({"bio"}))
+    backend.put(backend.job("3")._replace(extensions={"account": "bio"}))
+    async with Engine(config(), feeds=False, audit=audit, open_with=backend.open) as engine:
+        prepared = await engine.gate.prepare(cancel("3"))
+        assert "belongs to bob" in prepared.confirm.why
+        backend.put(backend.job("3")._replace(extensions={"account": "physics"}))
+        with pytest.raises(Refused) as refused:
+            await engine.gate.prepare(cancel("3"))
+        assert refused.value.rule == "role"
+
+
 @pytest.mark.parametrize(
     ("scope", "intent"),
     [

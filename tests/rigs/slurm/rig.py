@@ -14,7 +14,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,15 +36,27 @@ def why_not() -> str | None:
     return f"not installed: {', '.join(missing)} (.ci/run installs them)" if missing else None
 
 
-def free_ports() -> int:
-    """The first of `_PORTS` consecutive ports on loopback that are free now."""
+@contextmanager
+def free_ports() -> Iterator[int]:
+    """The first of `_PORTS` consecutive ports on loopback that are free. No other rig of this machine gets them
+    meanwhile: the daemons may not have taken theirs yet when it looks. The claim is a name, and needs no file."""
     for base in range(21000, 29000, _PORTS):
-        with suppress(OSError):
-            for port in range(base, base + _PORTS):
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", port))
-            return base
+        with socket.socket(socket.AF_UNIX) as claim:
+            if _claimed(claim, base):
+                yield base
+                return
     raise RuntimeError("no free range of ports")
+
+
+def _claimed(claim: socket.socket, base: int) -> bool:
+    try:
+        claim.bind(f"\0pilothouse-slurm-rig-{base}")
+        for port in range(base, base + _PORTS):
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+    except OSError:
+        return False
+    return True
 
 
 def until(condition: Callable[[], object], seconds: float = 30.0, what: str = "the condition") -> None:
@@ -190,15 +202,14 @@ def _runs(pid: int) -> bool:
 @contextmanager
 def running_rig(folder: Path, *, root: Path | None = None, settings: dict[str, str] | None = None) -> Iterator[Rig]:
     """A cluster in `folder`, with the packages of this machine or of the Debian tree `root`; gone afterwards."""
-    base = free_ports()
-    environment = {**os.environ, "SLURMRIG_PORT": str(base), **(settings or {})}
-    arguments = [str(folder)] + ([str(root)] if root else [])
-    try:
-        done = subprocess.run([str(HERE / "up.sh"), *arguments], env=environment, capture_output=True, timeout=180)
-        if done.returncode:
-            raise RuntimeError(f"the rig did not start: {done.stderr.decode('utf-8', 'replace')[-2000:]}")
-        yield Rig(folder, f"http://127.0.0.1:{base + 2}")
-    finally:
-        subprocess.run(
-            [str(HERE / "down.sh"), str(folder), "--wipe"], env=environment, capture_output=True, timeout=120
-        )
+    with free_ports() as base:
+        environment = {**os.environ, "SLURMRIG_PORT": str(base), **(settings or {})}
+        arguments = [str(folder)] + ([str(root)] if root else [])
+        try:
+            done = subprocess.run([str(HERE / "up.sh"), *arguments], env=environment, capture_output=True, timeout=180)
+            if done.returncode:
+                raise RuntimeError(f"the rig did not start: {done.stderr.decode('utf-8', 'replace')[-2000:]}")
+            yield Rig(folder, f"http://127.0.0.1:{base + 2}")
+        finally:
+            subprocess.run([str(HERE / "down.sh"), str(folder), "--wipe"], env=environment, capture_output=True,
+                           timeout=120)  # fmt: skip

@@ -239,10 +239,10 @@ rm -f "$W/run/mysql.sock"
 setsid "${IN[@]}" /usr/sbin/mariadbd --no-defaults --user=mysql --datadir="$W/db" --socket="$W/run/mysql.sock" --pid-file="$W/run/mysqld.pid" \
   --bind-address=127.0.0.1 --port=$SQL --innodb-buffer-pool-size=256M --innodb-lock-wait-timeout=900 --innodb-flush-log-at-trx-commit=0 \
   >"$W/log/mariadb.log" 2>&1 </dev/null &
-wait_for 30 mariadb in_ mariadb-admin --no-defaults -u root -S "$W/run/mysql.sock" ping
+wait_for 60 mariadb in_ mariadb-admin --no-defaults -u root -S "$W/run/mysql.sock" ping
 in_ mariadb --no-defaults -u root -S "$W/run/mysql.sock" -e "CREATE DATABASE IF NOT EXISTS slurm_acct_db; CREATE USER IF NOT EXISTS slurm@'127.0.0.1' IDENTIFIED BY 'slurm'; CREATE USER IF NOT EXISTS slurm@localhost IDENTIFIED BY 'slurm'; GRANT ALL ON slurm_acct_db.* TO slurm@'127.0.0.1'; GRANT ALL ON slurm_acct_db.* TO slurm@localhost;"
 as_host ctl0 /usr/sbin/slurmdbd 
-wait_for 30 slurmdbd in_ sacctmgr -n show cluster
+wait_for 60 slurmdbd in_ sacctmgr -n show cluster
 if ! in_ sacctmgr -n -P show cluster format=cluster | grep -qx rig; then
   in_ sacctmgr -i add cluster rig
   in_ sacctmgr -i add qos normal,long,express,tiny,scav
@@ -265,7 +265,7 @@ if ! in_ sacctmgr -n -P show cluster format=cluster | grep -qx rig; then
   in_ sacctmgr -i add coordinator account=bio names=bob
 fi >"$W/log/sacctmgr.log" 2>&1
 as_host ctl0 /usr/sbin/slurmctld -i 
-wait_for 30 slurmctld in_ scontrol ping
+wait_for 60 slurmctld in_ scontrol ping
 mkdir -p "$W/spool"
 for k in $(seq 1 $NODES); do
   n=n0$k
@@ -276,7 +276,7 @@ done
 # REST: TCP with JWT, and a unix socket of alice's own server (it answers alice and root alone).
 SLURM_JWT=daemon setsid "${IN[@]}" setpriv --reuid=nobody --regid=nogroup --clear-groups /usr/sbin/slurmrestd -a rest_auth/jwt 127.0.0.1:$RESTD >"$W/log/slurmrestd.log" 2>&1 </dev/null & echo $! > "$W/run/slurmrestd.pid"
 setsid "${IN[@]}" setpriv --reuid=alice --regid=alice --clear-groups /usr/sbin/slurmrestd -a rest_auth/local "unix:$W/run/slurmrestd-alice.sock" >"$W/log/slurmrestd-alice.log" 2>&1 </dev/null & echo $! > "$W/run/slurmrestd-alice.pid"
-wait_for 30 nodes sh -c "[ \$(${IN[*]} sinfo -h -p batch -N -o %T | grep -c -E 'idle|drain') -ge 5 ]"
+wait_for 60 nodes sh -c "[ \$(${IN[*]} sinfo -h -p batch -N -o %T | grep -c -E 'idle|drain') -ge 5 ]"
 in_ scontrol update nodename=n07 state=drain reason="bad DIMM, ticket 4711"
 in_ scontrol update nodename=n08 state=down reason="no power"
 print_env
