@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -17,8 +18,8 @@ def detail_lines(row: NamedTuple) -> list[str]:
     return [f"{name:<{width}}  {value}".rstrip() for name, value in pairs]
 
 
-def _pairs(fields: Mapping[str, Any], indent: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in fields.items():
+def _pairs(known: Mapping[str, Any], indent: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in known.items():
         if value is None or value == "" or value == () or value == {}:
             continue
         if isinstance(value, Mapping):
@@ -36,8 +37,9 @@ def _pairs(fields: Mapping[str, Any], indent: str = "") -> Iterator[tuple[str, s
 def _shown(name: str, value: Any) -> str:
     if isinstance(value, datetime):
         return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        parts = {key: part for key, part in value._asdict().items() if part is not None}
+    if (isinstance(value, tuple) and hasattr(value, "_asdict")) or is_dataclass(value):
+        named = value._asdict() if isinstance(value, tuple) else {f.name: getattr(value, f.name) for f in fields(value)}
+        parts = {key: part for key, part in named.items() if part is not None}
         return ", ".join(f"{key} {_shown(key, part)}" for key, part in parts.items()) or "-"
     if isinstance(value, tuple | list | set | frozenset):
         return ", ".join(_shown(name, part) for part in value)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.model import Job
+from adapters.model import ArrayInfo, Dependency, Job
 from console.cli.details import detail_lines
 from console.cli.jobs import columns, elapsed
 from console.cli.output import Column, cell_width, emit_rows, fit_cell, table_lines
@@ -88,6 +88,12 @@ def test_elapsed_is_never_invented() -> None:
     assert elapsed(JOB, NOW) == "02:00:00"
     assert elapsed(JOB._replace(status="failed"), NOW) == "-"
     assert elapsed(JOB._replace(status="failed", end_time=NOW), NOW) == "02:00:00"
+
+
+def test_a_detail_says_what_belongs_together_in_words() -> None:
+    job = JOB._replace(array=ArrayInfo("63", range="1-199:2"), dependencies=(Dependency("31", "afterok"),))
+    text = "\n".join(detail_lines(job))
+    assert "id 63, range 1-199:2" in text and "id 31, kind afterok" in text and "ArrayInfo" not in text
 
 
 def test_a_detail_names_every_known_field_and_no_other() -> None:

@@ -76,7 +76,11 @@ async def test_the_rows_are_those_of_squeue(rig: Rig, engine: Engine) -> None:
 
 async def test_each_write_works_or_is_refused_as_slurm_would_and_is_on_record(rig: Rig, engine: Engine) -> None:
     submitted = await run(
-        engine, SubmitJob(cluster=CLUSTER, spec=JobSpec(command=("sleep", "600"), name="gated", hold=True, cwd="/tmp"))
+        engine,
+        SubmitJob(
+            cluster=CLUSTER,
+            spec=JobSpec(command=("sleep", "600"), name="gated", hold=True, cwd=str(rig.folder / "out")),
+        ),
     )
     assert submitted.result == "accepted", submitted.outcomes
     created = submitted.outcomes[0].created

@@ -123,7 +123,8 @@ async def send_all(writer: RestWriter, intent) -> list[Outcome]:  # type: ignore
 async def test_a_job_from_submission_to_its_end(rig: Rig, rest: tuple[RestReader, RestWriter]) -> None:
     reader, writer = rest
     intent = SubmitJob(cluster=CLUSTER, spec=JobSpec(script="#!/bin/sh\nsleep 300\n", name="by [b]rest[/b]", hold=True,
-                       cwd="/tmp", queue="batch", walltime_seconds=300, memory_bytes=20 * 2**20, cores=2))  # fmt: skip
+                       cwd=str(rig.folder / "out"), queue="batch", walltime_seconds=300,
+                       memory_bytes=20 * 2**20, cores=2))  # fmt: skip
     (outcome,) = await send_all(writer, intent)
     assert outcome.result == "accepted" and outcome.created is not None, outcome
     made = await reader.get_job(outcome.created.id)
