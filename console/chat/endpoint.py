@@ -7,10 +7,11 @@ explicit key and address, so that a key only ever goes where `endpoint_for` says
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -69,10 +70,11 @@ class Endpoint:
     def _open(self) -> AsyncAnthropic:
         import ssl
 
+        plain = self._check_address()
+        _loaded()
         import anthropic
         import httpx2
 
-        plain = self._check_address()
         try:
             key = self.key() or NO_KEY
         except AdapterError as error:
@@ -110,6 +112,52 @@ class Endpoint:
                 "Use https, a tunnel to localhost, or [chat] allow_plain_http = true where the network is trusted.",
             )
         return plain
+
+
+@cache
+def _loaded() -> None:
+    """See that the SDK is loaded. The collector of garbage rests meanwhile, and leaves alone what was loaded: to look
+    through it all holds up every thread for a tenth of a second, several times."""
+    rested = gc.isenabled()
+    gc.disable()
+    try:
+        _load()
+        gc.freeze()
+    finally:
+        if rested:
+            gc.enable()
+
+
+def _load() -> None:
+    """Load the SDK and have it build, for a request that nobody answers, what it builds with its first one: together a
+    second or two of work, which the thread that paints the screen must not do."""
+    import socket
+
+    import anthropic
+    import httpx2
+
+    async def first(port: int) -> None:
+        http = httpx2.AsyncClient(trust_env=False)
+        client = anthropic.AsyncAnthropic(
+            api_key=NO_KEY, base_url=f"http://127.0.0.1:{port}", max_retries=0, http_client=http, open_telemetry=False
+        )
+        call: Any = {"type": "tool_use", "id": "a", "name": "a", "input": {}}
+        result: Any = {"type": "tool_result", "tool_use_id": "a", "content": "{}"}
+        said: Any = [{"role": "user", "content": "a"}, {"role": "assistant", "content": [call]},
+                     {"role": "user", "content": [result, {"type": "text", "text": "a"}]}]  # fmt: skip
+        tool: Any = {"name": "a", "description": "a", "input_schema": {"type": "object"}}
+        with suppress(anthropic.APIConnectionError):
+            async with (
+                client,
+                client.messages.with_streaming_response.create(
+                    model="a", max_tokens=1, system="a", messages=said, tools=[tool], stream=True
+                ),
+            ):
+                pass
+
+    with socket.socket() as deaf:  # a port that is taken and on which nobody listens
+        deaf.bind(("127.0.0.1", 0))
+        asyncio.run(first(deaf.getsockname()[1]))
 
 
 def endpoint_for(config: Config, environ: Mapping[str, str], model: str | None = None) -> Endpoint | None:

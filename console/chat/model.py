@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from console.chat.endpoint import Endpoint, endpoint_for
 from console.chat.events import Ended, Event, Failure
 from console.chat.planner import Planner, Turn
+from console.chat.prompt import tools
 from console.chat.retry import Patience
 from console.chat.rounds import Rounds
 from console.chat.shorten import brief, divided, shortened
@@ -47,6 +48,7 @@ class ModelPlanner:
         return self.endpoint.model
 
     async def answer(self, turn: Turn) -> AsyncGenerator[Event, None]:
+        await asyncio.to_thread(tools)  # some schemas to be made, the first time
         try:
             async with self.endpoint.client() as client, aclosing(Rounds(self, client, turn).events()) as events:
                 async for event in events:

@@ -229,6 +229,50 @@ def test_the_command_line_loads_no_sdk(tmp_path: Path, argv: list[str]) -> None:
     assert done.stdout.splitlines()[-1] == "LOADED []", done.stdout + done.stderr
 
 
+FIRST_SENTENCE = """
+import asyncio, sys, threading
+from pathlib import Path
+from console.agent import Agent
+from console.audit import AuditLog
+from console.chat.model import ModelPlanner
+from console.chat.planner import Turn
+from console.chat.transcript import add_text
+from console.engine import Engine
+from tests.console.chat.endpoints import endpoint
+from tests.console.conftest import config
+from tests.doubles.memory_backend import MemoryBackend
+from tests.doubles.messages_api import MessagesApi, message, text
+
+here = []
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if threading.current_thread() is threading.main_thread():
+            here.append(name)
+
+async def main():
+    audit = AuditLog(Path(sys.argv[1]) / "audit")
+    async with endpoint(MessagesApi(message(text("hello")))) as at:
+        async with Engine(config(), feeds=False, audit=audit, open_with=MemoryBackend().open) as engine:
+            await asyncio.to_thread(int)
+            turn = Turn("s.1", "hello", Agent(engine, "chat"))
+            add_text(turn.messages, "hello")
+            sys.meta_path.insert(0, Finder())
+            events = [event async for event in ModelPlanner(at).answer(turn)]
+            print(len(events), here, "anthropic" in sys.modules)
+
+asyncio.run(main())
+"""
+
+
+def test_the_first_sentence_loads_nothing_in_the_thread_that_paints(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", FIRST_SENTENCE, str(tmp_path)], env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert done.stdout.split(" ", 1)[1:] == ["[] True\n"], done.stdout + done.stderr
+
+
 def test_knowing_of_an_endpoint_loads_no_sdk() -> None:
     script = (
         "import sys\nfrom console.chat.endpoint import endpoint_for\nfrom console.config import Config\n"
