@@ -269,7 +269,7 @@ async def test_nobody_listens() -> None:
 
 async def test_silence_is_noticed() -> None:
     api = MessagesApi([*CALL[:4], HANG])
-    async with endpoint(api, timeout=1) as at:
+    async with endpoint(api, timeout=4) as at:
         with pytest.raises(BrokenOff, match="silent"):
             await one_request(at)
 
