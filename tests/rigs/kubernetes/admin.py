@@ -60,8 +60,8 @@ class Admin:
         answer = self.client.get(path)
         return None if answer.status_code == 404 else self._checked(answer)
 
-    def items(self, path: str) -> list[Obj]:
-        return list(self.get(path).get("items") or [])
+    def items(self, path: str, name: str = "items") -> list[Obj]:
+        return list(self.get(path).get(name) or [])
 
     def create(self, path: str, obj: Obj) -> Obj:
         return self._checked(self.client.post(path, json=obj))

@@ -146,7 +146,12 @@ class Rig:
         process = self._running["kube-apiserver"]
         if process.poll() is not None:
             raise RuntimeError(f"kube-apiserver ended: {self.log('kube-apiserver')}")
-        return self.admin.answers("/readyz")
+        if not self.admin.answers("/readyz"):
+            return False
+        # A server that is ready lists its groups one after the other, and a controller manager that starts meanwhile
+        # leaves out what it does not see yet.
+        listed = {group["name"] for group in self.admin.items("/apis", "groups")}
+        return listed >= {"apps", "batch", "policy"}
 
     def start_etcd(self) -> None:
         url, peer = f"http://127.0.0.1:{self.etcd_port}", f"http://127.0.0.1:{free_port()}"
@@ -157,15 +162,16 @@ class Rig:
         )  # fmt: skip
 
     def start_controllers(self) -> None:
-        """Controller manager and scheduler, where the folder has them; they may have ended with the API server."""
+        """Controller manager and scheduler, where the folder has them: afresh, as they may have ended with the API
+        server, or wait long before they look for it again."""
         self._wanted_controllers = True
         kubeconfig = self.kubeconfig("admin")
         common = [f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--secure-port=0"]
         common += ["--port=0"] if self.minor < 24 else []
         extra = {"kube-controller-manager": [f"--service-account-private-key-file={self.folder}/sa.key"]}
         for name in USEFUL:
-            held = self._running.get(name)
-            if find(name) is not None and (held is None or held.poll() is not None):
+            if find(name) is not None:
+                self.stop(name)
                 self.start(name, *common, *extra.get(name, []))
 
     def restart_apiserver(self, how: signal.Signals = signal.SIGTERM) -> None:
