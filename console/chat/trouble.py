@@ -123,7 +123,7 @@ def _of_status(error: APIStatusError, host: str) -> Trouble:
     if status in (401, 403) or kind in ("authentication_error", "permission_error"):
         return NotSignedIn(told, "Check the key: [chat] key_file or token_file, or ANTHROPIC_API_KEY.")
     if status == 404 or kind == "not_found_error":
-        return Trouble(told, "Check [chat] model and base_url; `pilothouse doctor llm` tries them.")
+        return Trouble(told, "Check [chat] model, and base_url (without /v1); `pilothouse doctor llm` tries them.")
     again = error.response.headers.get("x-should-retry")
     busy = status in (408, 409, 429) or status >= 500 or (status == 200 and kind in _BUSY_TYPES)
     if again == "false" or not (busy or again == "true"):
