@@ -65,6 +65,8 @@ class TerminalApp(App[int]):
         if self._missed:  # a screen came or went meanwhile
             self._missed = False
             self.refresh(layout=True)
+        elif self.screen_stack:
+            self.screen.check_idle()  # the end of a batch wakes the application, but it is the screen that paints
 
     def may_paste(self, event: events.Paste) -> bool:
         """Whether a paste is short enough. What is in it is made visible: fields show it as it is."""

@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 import psutil
 import pyte
@@ -78,7 +79,7 @@ class PtyConsole:
         os.set_blocking(master, False)
         self._usage = psutil.Process(self.process.pid)
 
-    def __enter__(self) -> PtyConsole:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

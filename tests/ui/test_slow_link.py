@@ -84,7 +84,7 @@ def test_a_quick_terminal_gets_every_painting(state_dir: object) -> None:
     """The same storm, and a terminal that takes all: nothing is held back, and nobody speaks of a slow link."""
     with SlowConsole(STORM, rate=10_000_000, columns=COLUMNS, lines=LINES, env={"COLORTERM": ""}, cwd=ROOT) as console:
         console.wait_for(lambda text: "job-299-" in text, 60)
-        seen = set()
+        seen: set[str] = set()
         while len(seen) < 10:
             console.wait_for(lambda text: "job-299-" in text, 30)
             seen.add(console.text.split("job-299-", 1)[1].split()[0])
