@@ -198,6 +198,8 @@ class MainScreen(
         self.show_status()
 
     def show_status(self) -> None:
+        if not self.query(StatusBar):
+            return  # the console closes: a key that was on its way still arrives
         engine, link = self._host.engine, self._host.link
         status = status_of(
             self._store, engine.clusters, engine.gate.operations, self._said,
