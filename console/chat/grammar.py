@@ -56,6 +56,8 @@ def _whole(sentence: str) -> Meaning:
             f"作业分两步移动：先在 {where.name} 集群提交，再在这里取消。",
         )
     meaning = _single(where.rest if where is not None else sentence)
+    if where is not None and isinstance(meaning, Ask):  # the answer is meant for that cluster, too
+        return replace(meaning, answers=tuple((h, f"{t} on cluster {where.name}") for h, t in meaning.answers))
     if where is None or not isinstance(meaning, Said):
         return meaning
     if where.towards and meaning.tool != "scheduler_submit":

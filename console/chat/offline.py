@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from console.agent_answers import Proposed
@@ -44,7 +45,7 @@ class Offline:
 
     def __init__(self) -> None:
         self._asked: tuple[Ask, Language] | None = None
-        self._last = ""
+        self._last: tuple[str, str] | None = None  # cluster and id
 
     async def answer(self, turn: Turn) -> AsyncGenerator[Event, None]:
         """Carry the turn out."""
@@ -85,19 +86,20 @@ class Offline:
 
     def _completed(self, meant: Meaning) -> Meaning:
         """A question that the job last spoken of answers, where nothing is changed by it."""
-        if isinstance(meant, Ask) and meant.last and self._last:
+        if isinstance(meant, Ask) and meant.last and self._last is not None:
+            cluster, id = self._last
             for head, tail in meant.answers:
-                again = understand(f"{head}{self._last}{tail}")
+                again = understand(f"{head}{id}{tail}")
                 if isinstance(again, Said) and TOOLS[again.tool].kind == "read":
-                    return again
+                    return replace(again, args={"cluster": cluster, **again.args})
         return meant
 
     def ask(self, question: Ask, lang: Language) -> None:
         """The next sentence may answer this."""
         self._asked = (question, lang)
 
-    def spoke_of(self, id: str) -> None:
-        self._last = id
+    def spoke_of(self, cluster: str, id: str) -> None:
+        self._last = (cluster, id)
 
 
 class _Made:
@@ -155,11 +157,11 @@ class _Made:
         """The job that was spoken of."""
         result = self.outcomes[0].result
         if isinstance(result, JobAnswer):
-            self._planner.spoke_of(result.job.id)
+            self._planner.spoke_of(result.cluster, result.job.id)
         elif isinstance(result, Proposed) and len(result.created) == 1:
-            self._planner.spoke_of(result.created[0])
-        elif (id := self.outcomes[0].call.arguments.get("id")) and isinstance(id, str):
-            self._planner.spoke_of(id)
+            self._planner.spoke_of(result.cluster, result.created[0])
+        elif result is not None and isinstance(id := self.outcomes[0].call.arguments.get("id"), str):
+            self._planner.spoke_of(result.cluster, id)
 
     def _told_and_followed(self, meant: Said) -> str:
         outcome = self.outcomes[0]

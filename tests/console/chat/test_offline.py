@@ -192,6 +192,7 @@ async def test_it_is_the_job_last_spoken_of_for_reads_alone(chat: Chat) -> None:
     ):  # fmt: skip
         made = [event.call for event in await said(chat, sentence) if isinstance(event, Called)]
         assert [(call.tool.removeprefix("scheduler_"), call.arguments["id"]) for call in made] == [(tool, "2")]
+        assert made[0].arguments["cluster"] == "demo"  # of the cluster that it was spoken of on
     assert "Which job" in text(await said(chat, "cancel it"))
 
 

@@ -63,6 +63,8 @@ def test_a_question_is_asked_in_both_languages(sentence: str, group: dict[str, A
         ("change job 12 to", "2 hours", Said("scheduler_modify", {"id": "12", "changes": {"walltime_seconds": 7200}})),
         ("change job 12 to", "queue long", Said("scheduler_modify", {"id": "12", "changes": {"queue": "long"}})),
         ("show the log", "12", Said("scheduler_job_logs", {"id": "12", "stream": "stdout"})),
+        ("cancel it on cluster lsf", "12", Said("scheduler_cancel", {"ids": ["12"], "cluster": "lsf"})),
+        ("取消 lsf 集群的所有作业", "mine", Said("scheduler_cancel", {"cluster": "lsf"}, {"owner": "me"})),
         ("watch it", "12", Said("scheduler_get_job", {"id": "12"}, follow="finished")),
         (
             "run ./sim with 16G", "16GiB",
