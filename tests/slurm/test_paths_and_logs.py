@@ -161,3 +161,23 @@ async def test_hostile_names_in_errors_are_cleaned(tmp_path: Path) -> None:
     with pytest.raises(NotFound) as caught:
         await text(chunks(tmp_path / "a\x1b[2J\udcff"))
     assert "\x1b" not in caught.value.message and "\\xff" in caught.value.message
+
+
+async def test_five_gigabytes_are_read_by_their_end_also_when_they_take_the_place_of_a_followed_file(
+    tmp_path: Path,
+) -> None:
+    huge = tmp_path / "huge"
+    with huge.open("wb") as file:  # sparse: it takes no room
+        file.truncate(5_000_000_000)
+        file.seek(0, os.SEEK_END)
+        file.write(b"\nlast but one\nlast\n")
+    assert await text(chunks(huge, tail=2)) == b"last but one\nlast\n"
+    followed = tmp_path / "out"
+    followed.write_bytes(b"begin\n")
+    stream = chunks(followed, over=False, follow=True, tail=2)
+    assert (await anext(stream)).data == b"begin\n"
+    huge.replace(followed)
+    reset = await anext(stream)
+    assert reset.reset and reset.offset > 4_999_999_000
+    assert (await anext(stream)).data == b"last but one\nlast\n"
+    await stream.aclose()  # type: ignore[attr-defined]
