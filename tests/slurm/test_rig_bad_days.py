@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adapters.base import AdapterError, Delta, InterestCell, SourceState, Unavailable
-from adapters.intents import CancelJob, SubmitJob
+from adapters.intents import CancelJob, HoldJob, SubmitJob
 from adapters.model import JobSpec
 from adapters.polling import CallMeter
 from adapters.slurm import SlurmOptions, SlurmReader
@@ -151,6 +151,23 @@ async def test_without_a_configuration(rig: Rig, tmp_path: Path) -> None:
     with pytest.raises(AdapterError) as caught:
         await SlurmReader(options, CallMeter(limit=None)).list_jobs()
     assert caught.value.code in ("unavailable", "unreachable")
+
+
+async def test_a_controller_that_dies_over_a_write_leaves_it_unknown(rig: Rig) -> None:
+    """Each release has its own words for it: "Connection reset by peer", 20.11 "Transport endpoint is not connected",
+    for a hold "Unexpected message received". None of them means that nothing was sent."""
+    _, writer = open_as(rig, "alice")
+    pending = rig.submit("alice", "--begin=now+5hours")
+    submit = SubmitJob(cluster=CLUSTER, spec=JobSpec(command=("true",), hold=True, output="/dev/null", cwd="/"))
+    of_job = [kind(cluster=CLUSTER, refs=(job(pending),)) for kind in (HoldJob, CancelJob)]
+    steps = [(await writer.plan(intent)).steps[0] for intent in (submit, *of_job)]
+    for step in steps:
+        with rig.dying("alice") as end:
+            sending = asyncio.create_task(writer.send(step))
+            await asyncio.to_thread(end)
+            (outcome,) = await sending
+        assert (outcome.result, outcome.error) == ("unknown", "unknown"), outcome
+    rig.run("alice", "scancel", pending, check=False)
 
 
 async def test_hostile_names(rig: Rig) -> None:

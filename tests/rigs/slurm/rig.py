@@ -7,6 +7,7 @@ this file start, fill and stop it; everything lives in one folder and goes with 
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -140,6 +141,28 @@ class Rig:
             self.until_up()
 
     @contextmanager
+    def dying(self, user: str) -> Iterator[Callable[[], None]]:
+        """The controller is frozen. What is yielded waits until a request of `user` lies before it unread, and then
+        ends it by force. Up again afterwards."""
+        pid = self.pid("slurmctld")
+        port = int(self.rest_url.rpartition(":")[2]) - 2
+
+        def end() -> None:
+            until(lambda: _unread(port, user), 30, "a request before the frozen controller")
+            os.kill(pid, signal.SIGKILL)
+            until(lambda: not _runs(pid), 30, "slurmctld ended")
+
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield end
+        finally:
+            if _runs(pid):
+                os.kill(pid, signal.SIGCONT)
+            else:
+                self._start("slurmctld")
+            self.until_up()
+
+    @contextmanager
     def stopped(self, daemon: str) -> Iterator[None]:
         """The daemon (slurmctld, slurmdbd or munged) is down, and up again afterwards."""
         pid = self.pid(daemon)
@@ -189,6 +212,14 @@ class Rig:
         subprocess.run(argv, env=self._daemon_environment(), check=True, capture_output=True, timeout=240)
         lines = (self.folder / "out" / "jobs.tsv").read_text().splitlines()
         return dict(line.split("\t")[:2] for line in lines if "\t" in line)
+
+
+def _unread(port: int, user: str) -> bool:
+    """Whether something that a process of `user` has sent to `port` of this host waits there to be read."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    here, uid = f":{port:04X}", str(pwd.getpwnam(user).pw_uid)
+    senders = {row[1] for row in rows if row[2].endswith(here) and row[7] == uid}
+    return any(row[1].endswith(here) and row[2] in senders and int(row[4].split(":")[1], 16) for row in rows)
 
 
 def _runs(pid: int) -> bool:
