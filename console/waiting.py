@@ -6,8 +6,7 @@ import asyncio
 
 from adapters.text import clean
 from console.audit import AuditError, AuditLog
-from console.gate import PlanFiles, WaitingPlan
-from console.gate import Inbox
+from console.gate import Inbox, PlanFiles, WaitingPlan
 
 LOOK = 3.0  # seconds between two looks at the folder of plans
 
