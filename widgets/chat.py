@@ -177,7 +177,7 @@ class ChatPanel(Vertical):
             self.view.add(self._words)
         else:
             self._words.add(text)
-            self.view.changed(self._words)
+            self.view.changed(self._words, streams=True)
 
     def _drop_pieces(self) -> None:
         self._pieces.clear()
@@ -191,6 +191,7 @@ class ChatPanel(Vertical):
         self._drop_pieces()
         if self._words is not None:
             self._words.cut_off()
+            self.view.changed(self._words)
             self._words = None
 
     # -- what is written --------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from widgets.chat_entries import Entry, Note, ToolCall
 
 MOST_ENTRIES = 400
 MOST_ROWS = 6000
+STEP = 32  # rows by which the room for a text that streams grows: a new height lays out the whole screen again
+MOST_STRIPS = 512  # rows that are kept as they were drawn
 DROPPED = "Earlier messages are no longer shown here."
 
 
@@ -33,6 +35,7 @@ class ChatView(ScrollView, can_focus=True):
         self._starts: list[int] = []  # the first row of each entry
         self._rows: list[Content] = []
         self._width = 0
+        self._drawn: dict[int, tuple[Content, Strip]] = {}
 
     # -- what is shown ----------------------------------------------------------------------------------------------
 
@@ -44,12 +47,12 @@ class ChatView(ScrollView, can_focus=True):
             self._drop()
         self._show(self._starts[-1] if self._starts else 0)
 
-    def changed(self, entry: Entry) -> None:
-        """A message has become another one in place."""
+    def changed(self, entry: Entry, *, streams: bool = False) -> None:
+        """A message has become another one in place; `streams`: it soon will again."""
         index = next((n for n in reversed(range(len(self.entries))) if self.entries[n] is entry), None)
         if index is not None:
             self._lay(index)
-            self._show(self._starts[index])
+            self._show(self._starts[index], streams=streams)
 
     def clear(self) -> None:
         self.entries.clear()
@@ -123,11 +126,19 @@ class ChatView(ScrollView, can_focus=True):
         before = self.entries[index - 1]
         return self.entries[index].joined and (before.joined or isinstance(before, Note))
 
-    def _show(self, first: int) -> None:
+    @property
+    def _end(self) -> int:
+        """Where one has to be scrolled to for the last row to stand at the bottom."""
+        return max(0, len(self._rows) - self.size.height)
+
+    def _show(self, first: int, *, streams: bool = False) -> None:
         """Paint from row `first` on."""
-        self.virtual_size = Size(0, len(self._rows))
+        height = len(self._rows)
+        if streams:
+            height = max(self.virtual_size.height, height if height % STEP == 0 else height - height % STEP + STEP)
+        self.virtual_size = Size(0, height)
         if self.following:
-            self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
+            self.scroll_to(y=self._end, animate=False, force=True)
         top = max(0, first - self.scroll_offset.y)
         if top < self.size.height:
             self.refresh(Region(0, top, self.size.width, self.size.height - top))
@@ -135,11 +146,13 @@ class ChatView(ScrollView, can_focus=True):
     def on_resize(self, event: events.Resize) -> None:
         if event.size.width != self._width:
             self._width = event.size.width
+            self._drawn.clear()
             self._lay(0)
         self._show(0)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
+        self._drawn.clear()
         self.refresh()
 
     # -- movement ---------------------------------------------------------------------------------------------------
@@ -150,8 +163,8 @@ class ChatView(ScrollView, can_focus=True):
 
     def move(self, by: int) -> None:
         """Scroll; moving up stops following, reaching the end resumes it."""
-        self.scroll_to(y=self.scroll_offset.y + by, animate=False, force=True)
-        self.following = by > 0 and self.scroll_offset.y >= self.max_scroll_y
+        self.scroll_to(y=min(self.scroll_offset.y + by, self._end), animate=False, force=True)
+        self.following = by > 0 and self.scroll_offset.y >= self._end
 
     def on_mouse_scroll_up(self) -> None:
         self.following = False
@@ -160,7 +173,7 @@ class ChatView(ScrollView, can_focus=True):
         self.call_after_refresh(self._follow_at_end)
 
     def _follow_at_end(self) -> None:
-        self.following = self.scroll_offset.y >= self.max_scroll_y
+        self.following = self.scroll_offset.y >= self._end
 
     def on_click(self, event: events.Click) -> None:
         """A click on a call unfolds its result."""
@@ -173,9 +186,21 @@ class ChatView(ScrollView, can_focus=True):
     # -- drawing ----------------------------------------------------------------------------------------------------
 
     def render_line(self, y: int) -> Strip:
-        row, width, base = self.scroll_offset.y + y, self.size.width, self.visual_style
+        row, width = self.scroll_offset.y + y, self.size.width
         if row >= len(self._rows):
             return Strip.blank(width, self.rich_style)
-        rendered = self._rows[row].render(base, end="", parse_style=self._get_style)
+        content = self._rows[row]
+        known = self._drawn.get(id(content))
+        if known is not None and known[0] is content and known[1].cell_length == width:
+            return known[1]
+        if len(self._drawn) >= MOST_STRIPS:
+            self._drawn.clear()
+        strip = self._draw(content, width)
+        self._drawn[id(content)] = (content, strip)
+        return strip
+
+    def _draw(self, content: Content, width: int) -> Strip:
+        base, plain = self.visual_style, self.rich_style
+        rendered = content.render(base, end="", parse_style=self._get_style)
         segments = [Segment(text, (base + style).rich_style) for text, style in rendered]
-        return Strip([Segment(" ", self.rich_style), *segments]).adjust_cell_length(width, self.rich_style)
+        return Strip([Segment(" ", plain), *segments]).adjust_cell_length(width, plain)

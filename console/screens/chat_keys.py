@@ -45,13 +45,12 @@ class ChatKeys(AgentKeys):
     _active: str
     talk: Talk | None = None
     _opening = False
+    _shown = _over = False  # the panel is on screen; it takes all of it
 
     if TYPE_CHECKING:
         focused: Widget | None
         size: Any
         is_active: bool
-        has_class: Any
-        set_class: Any
         query_one: Any
         run_worker: Any
         set_focus: Any
@@ -68,7 +67,7 @@ class ChatKeys(AgentKeys):
     @property
     def panel(self) -> ChatPanel | None:
         """The panel where it is on screen."""
-        return self.talk.panel if self.talk is not None and self.has_class("-chat") else None
+        return self.talk.panel if self.talk is not None and self._shown else None
 
     @property
     def chat_context(self) -> Context | None:
@@ -113,6 +112,7 @@ class ChatKeys(AgentKeys):
             from widgets.chat import ChatPanel
 
             panel = ChatPanel(complete)
+            panel.display = False
             await self.query_one("#work").mount(panel)
             inbox = (
                 show_key(self._host.commands["chat.inbox"].keys[0]) if self._host.commands["chat.inbox"].keys else "a"
@@ -128,7 +128,9 @@ class ChatKeys(AgentKeys):
             self._opening = False
 
     def _show_chat(self, shown: bool) -> None:
-        self.set_class(shown, "-chat")
+        self._shown = shown
+        if self.talk is not None:
+            self.talk.panel.display = shown
         self.layout_for(self.size.width, self.size.height)
         if shown and self.panel is not None:
             self.panel.view.following = True
@@ -142,10 +144,14 @@ class ChatKeys(AgentKeys):
         """Give the open chat its part of the screen; returns what is left for the panes."""
         panel = self.panel
         over = panel is not None and chat_width(width) >= width
-        self.set_class(over, "-chat-over")
+        self._over = over
+        panes = self.query_one("#panes")
+        if panes.display is over:
+            panes.display = not over
         if panel is None:
             return width
         panel.styles.width = "1fr" if over else chat_width(width)
+        panel.styles.margin = (0, 0, 0, 0 if over else 1)
         return width if over else width - chat_width(width)
 
     async def close_chat(self) -> None:
@@ -226,7 +232,7 @@ class ChatKeys(AgentKeys):
         panel, ids = self.panel, list(self.boards)
         edge = ids[-1] if by > 0 else ids[0]
         if self.chat_context is not None:
-            if self.has_class("-chat-over"):
+            if self._over:
                 self._show_chat(False)
             self.go(ids[0] if by > 0 else ids[-1])
         elif panel is not None and self._active == edge:

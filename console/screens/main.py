@@ -226,8 +226,8 @@ class MainScreen(
         """Arrange the panes in what the chat leaves of the screen."""
         width = self.make_room(width)
         layout = "-narrow" if width < 110 or height < 30 else "-wide" if width >= 180 else "-medium"
-        for name in ("-narrow", "-medium", "-wide"):
-            self.set_class(name == layout, name)
+        if not self.has_class(layout):  # each change of a class looks at the style of everything on screen
+            self.remove_class("-narrow", "-medium", "-wide", update=False).add_class(layout)
         self._show_tabs()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
