@@ -110,7 +110,7 @@ class Talk:
             case Answered():
                 panel.answered(event.call.id, event.ok, event.summary, event.detail)
             case Waiting(proposals):
-                self._waiting(proposals)
+                self._now_waiting(proposals)
             case Retrying(why, seconds, attempt):
                 panel.count_down(why, seconds, attempt)
             case Notice(text, kind):
@@ -126,7 +126,7 @@ class Talk:
         if not isinstance(event, Piece):
             self._changed()
 
-    def _waiting(self, proposals: Sequence[Proposal]) -> None:
+    def _now_waiting(self, proposals: Sequence[Proposal]) -> None:
         """Say what waits, and which key opens the inbox. It does not open by itself."""
         named = [clean(p.prepared.intent.describe(), 100) for p in proposals[:MOST_NAMED]]
         more = [f"and {len(proposals) - MOST_NAMED} more"] if len(proposals) > MOST_NAMED else []
