@@ -97,8 +97,8 @@ async def test_gpus_however_they_were_asked_for(rig: Rig, asked: tuple[str, ...]
     rig.run("bob", "scancel", id)
 
 
-async def test_six_calls_a_minute_are_enough_for_every_view(rig: Rig) -> None:
-    """The first minute of a watch, with all kinds looked at: the clock is real, and the meter allows six calls."""
+async def test_a_watch_of_everything_begins_within_the_six_calls_of_a_minute(rig: Rig) -> None:
+    """Until every kind has come once. How often it asks later is counted with a clock of its own in test_watch."""
     options = SlurmOptions("rig", login="alice", bin_dir=str(rig.bin_dir("alice")), base=rig.environment())
     reader = SlurmReader(options, CallMeter(limit=6))
     cell = InterestCell(Interest())
