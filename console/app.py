@@ -183,16 +183,16 @@ class ConsoleApp(Attending, TerminalApp):
     # -- keys -------------------------------------------------------------------------------------------------------
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys that come before a question listens never reach it, nor do those that come when we are leaving."""
         if isinstance(event, events.Key) and not self.screen_stack:
             return  # we are leaving: there is nothing left to press it on
         if isinstance(event, events.Paste) and not event.is_forwarded and not self.may_paste(event):
             return
-        if isinstance(event, events.Key) and not event.is_forwarded:
-            admits = getattr(self.screen, "admits", None)
-            if admits is not None and not admits(event):
-                return
         await super().on_event(event)
+
+    def admits(self, key: events.Key) -> bool:
+        """Keys that come before a question listens never reach it."""
+        admits = getattr(self.screen, "admits", None)
+        return admits is None or bool(admits(key))
 
     # -- writes -----------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from adapters.text import clean_lines
 from console.driver import ConsoleDriver
 from console.keyboard import MOST_PASTED
 from console.link import Link
+from console.typed_ahead import TypedAhead
 from widgets.columns import Role
 
 if TYPE_CHECKING:
@@ -40,6 +41,27 @@ class TerminalApp(App[int]):
         self._held: ExitStack | None = None  # as long as nothing is painted
         self._missed = False  # something was painted meanwhile and not written
         self._drain: Timer | None = None
+        self._ahead = TypedAhead(self)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys one after the other, and only those that are admitted when their turn has come."""
+        if not isinstance(event, events.Key) or event.is_forwarded:
+            await super().on_event(event)
+        elif not self._ahead.takes(event):
+            if self.admits(event):
+                with self._ahead.followed():
+                    await super().on_event(event)
+            else:
+                self._ahead.go_on()
+
+    def admits(self, key: events.Key) -> bool:
+        """Whether a key may reach the screen on top."""
+        return bool(self.screen_stack)
+
+    @property
+    def typing(self) -> bool:
+        """A key is being dealt with; those behind it wait."""
+        return self._ahead.busy
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Write what was painted; until the terminal has taken it, nothing more is painted.

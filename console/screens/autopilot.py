@@ -17,7 +17,7 @@ from adapters.base import AdapterError
 from adapters.text import clean
 from console.grants import VERBS, Wish, WishError, wish
 from console.screens.confirm import Answer, QuestionScreen
-from console.screens.keyguard import KeyGuard
+from console.screens.keyguard import KeyGuard, age_of
 from console.screens.scope import known_clusters, text
 from console.screens.writes import told
 from widgets.columns import Role
@@ -62,12 +62,13 @@ class AutopilotScreen(ModalScreen[None]):
         yield dialog
 
     def on_mount(self) -> None:
+        self.call_after_refresh(self._guard.shown)
         banner = self._host.engine.gate.agents.banner()
         now = f"On now: {banner}. What is entered takes its place." if banner else "Off."
         self.say(f"{now} Enter moves on, Ctrl+S goes on to the question, Esc leaves it.", "dim")
 
     def admits(self, event: events.Key) -> bool:
-        return self._guard.admit() or event.key == "escape"
+        return self._guard.admit(age_of(event)) or event.key == "escape"
 
     def say(self, text: str, role: Role = "plain") -> None:
         self.said.update(Content.styled(clean(text), COLOURS[role]))

@@ -17,7 +17,7 @@ from adapters.text import clean
 from console.commands import Context
 from console.gate import Prepared
 from console.screens.bindings import CommandScreen, bindings_for
-from console.screens.keyguard import QUIET, KeyGuard
+from console.screens.keyguard import QUIET, KeyGuard, age_of
 from widgets.confirm import ConfirmPanel, Question, TypedAnswer, plan_content
 
 
@@ -54,6 +54,10 @@ class QuestionScreen(CommandScreen, ModalScreen[Answer]):
 
     def on_mount(self) -> None:
         self._fit(self.app.size.height)
+        self.call_after_refresh(self._shown)
+
+    def _shown(self) -> None:
+        self._guard.shown()
         self.set_timer(QUIET + 0.02, self._listen)
 
     def _fit(self, height: int) -> None:
@@ -65,7 +69,7 @@ class QuestionScreen(CommandScreen, ModalScreen[Answer]):
 
         What is typed while a button has the focus belongs to the answer, although it may be the key of a command.
         """
-        admitted = self._guard.admit()
+        admitted = self._guard.admit(age_of(event))
         if not admitted:
             self.set_timer(QUIET + 0.02, self._listen)
         self.panel.arm(self._guard.armed)

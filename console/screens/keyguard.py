@@ -5,8 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from textual import events
+
 QUIET = 0.3  # seconds without a key after which a dialog listens
 BURST = 0.05  # keys closer together than this come from a paste or a stuck key, not from a person
+
+
+def age_of(key: events.Key) -> float:
+    """Seconds since the key was read from the terminal."""
+    return max(0.0, time.monotonic() - key.time)
 
 
 class KeyGuard:
@@ -24,9 +31,14 @@ class KeyGuard:
             self.armed = True
         return self.armed
 
-    def admit(self) -> bool:
-        """A key has come: whether it may count. One that comes too early starts the wait anew."""
-        now = self._clock()
+    def shown(self) -> None:
+        """The dialog is on the screen only now: what was typed before cannot have meant it."""
+        self._last = self._clock()
+
+    def admit(self, age: float = 0.0) -> bool:
+        """A key has come that was read `age` seconds ago: whether it may count. One that comes too early starts the
+        wait anew; however long the screen was busy, one that was typed before the dialog opened is too early."""
+        now = max(self._last, self._clock() - age)
         self._gap, self._last = now - self._last, now
         self.armed = self.armed or self._gap >= QUIET
         return self.armed

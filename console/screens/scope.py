@@ -17,7 +17,7 @@ from adapters.base import AdapterError
 from adapters.text import clean
 from console.gate import AgentScope
 from console.grants import WishError, names
-from console.screens.keyguard import KeyGuard
+from console.screens.keyguard import KeyGuard, age_of
 from console.screens.writes import told
 from widgets.columns import Role
 from widgets.form import Field, FormPanel
@@ -58,11 +58,12 @@ class ScopeScreen(ModalScreen[None]):
         yield dialog
 
     def on_mount(self) -> None:
+        self.call_after_refresh(self._guard.shown)
         now = self._host.engine.gate.agents.scope.words()
         self.say(f"Now: {now}. Enter moves on, Ctrl+S sets it, Esc leaves it.", "dim")
 
     def admits(self, event: events.Key) -> bool:
-        return self._guard.admit() or event.key == "escape"
+        return self._guard.admit(age_of(event)) or event.key == "escape"
 
     def say(self, text: str, role: Role = "plain") -> None:
         self.said.update(Content.styled(clean(text), COLOURS[role]))

@@ -40,3 +40,21 @@ def test_a_burst_of_keys_means_no_yes_even_while_it_listens() -> None:
     assert guard.admit() and not guard.calm
     clock.now += BURST * 2
     assert guard.admit() and guard.calm
+
+
+def test_a_key_that_was_typed_before_the_dialog_counts_for_nothing_however_late_it_is_handled() -> None:
+    clock = _Clock()
+    guard = KeyGuard(clock)
+    clock.now += 5.0  # the screen was busy
+    assert not guard.admit(age=5.2) and not guard.calm
+    clock.now += 1.0
+    assert guard.admit(age=0.01) and guard.calm
+
+
+def test_the_wait_begins_when_the_dialog_is_on_the_screen() -> None:
+    clock = _Clock()
+    guard = KeyGuard(clock)
+    clock.now += 2.0
+    guard.shown()
+    clock.now += 0.1
+    assert not guard.admit()

@@ -8,8 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from textual import events
+from textual.app import App
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
+
+from console.terminal_app import TerminalApp
 
 CHARACTERS = {
     "slash": "/", "question_mark": "?", "asterisk": "*", "colon": ":", "space": " ", "enter": "\r", "tab": "\t",
@@ -26,8 +29,14 @@ async def settle(pilot: Pilot[Any], deadline: float = 10.0) -> None:
         screen = pilot.app.screen
         waiting = [w for w in [screen, *screen.walk_children()] if w._repaint_required or w._layout_required]
         calm = calm + 1 if not waiting and not screen._dirty_widgets and screen.size.area else 0
+        calm = 0 if _busy(pilot.app) else calm
         if time.monotonic() > end:
             raise TimeoutError(f"still to be painted: {waiting or screen._dirty_widgets}")
+
+
+def _busy(app: App[Any]) -> bool:
+    """The console still deals with a key."""
+    return isinstance(app, TerminalApp) and app.typing
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], Any], deadline: float = 10.0) -> None:
@@ -55,4 +64,8 @@ async def tap(pilot: Pilot[Any], *keys: str) -> None:
             pumps = [app, *app.screen_stack, *([app.focused] if app.focused else [])]
             if all(pump._message_queue.empty() for pump in pumps):
                 break
+        end = time.monotonic() + 10.0
+        while _busy(app):  # the next key would be held back
+            assert time.monotonic() < end, f"{key} is still being dealt with"
+            await asyncio.sleep(0)
         await asyncio.sleep(0)
