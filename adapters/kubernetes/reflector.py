@@ -39,7 +39,8 @@ LONGEST_LINE = 64 * 1024 * 1024
 @dataclass(frozen=True, slots=True)
 class Timing:
     """Seconds. `silence` is above the minute between two bookmarks; `watch` is what the server is asked to end a
-    watch after, so that load balancers and new credentials get their turn."""
+    watch after, so that load balancers and new credentials get their turn; `doubt` is between two looks for a kind
+    that is missing all at once."""
 
     silence: float = 90.0
     watch: float = 300.0
@@ -47,6 +48,7 @@ class Timing:
     longest_delay: float = 30.0
     refused: float = 60.0
     poll: float = 30.0
+    doubt: float = 5.0
 
 
 class Sink(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from adapters.base import AdapterError, FeedLabel, Forbidden
@@ -50,6 +50,7 @@ class Supervisor:
         self._wanted: tuple[str, ...] = ()
         self._discovering: asyncio.Task[None] | None = None
         self._kick = asyncio.Event()
+        self._missed: frozenset[str] = frozenset()  # kinds that the last discovery did not find any more
 
     def want(self, keys: tuple[str, ...]) -> None:
         """Follow these kinds, and no others."""
@@ -93,10 +94,22 @@ class Supervisor:
                 await self.nap(min(self.timing.longest_delay, self.timing.first_delay * 2.0 ** min(failures, 10)))
                 continue
             failures, self.trouble = 0, None
+            offer, doubtful = self._patient(offer)
             if self.offer is None or offer.kinds != self.offer.kinds:
                 await self._adopt(offer)
             self.wake.set()
-            await self.nap(DISCOVERY_PERIOD)
+            await self.nap(self.timing.doubt if doubtful else DISCOVERY_PERIOD)
+
+    def _patient(self, offer: Offer) -> tuple[Offer, bool]:
+        """The offer, with the kinds that are missing from it for the first time kept, and whether there are any: an API
+        server that has just begun lists its groups one by one (seen on 1.20), and their objects are not gone."""
+        before = self.offer.kinds if self.offer is not None else {}
+        missed = frozenset(before.keys() - offer.kinds.keys())
+        if not missed or missed == self._missed:
+            self._missed = frozenset()
+            return offer, False
+        self._missed = missed
+        return replace(offer, kinds={**offer.kinds, **{key: before[key] for key in missed}}), True
 
     async def _adopt(self, offer: Offer) -> None:
         """Begin to follow kinds that are new or have another version; forget those that are gone."""

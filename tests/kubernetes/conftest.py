@@ -22,7 +22,7 @@ from tests.doubles.kube_api.kinds import CORE, KUEUE, VOLCANO
 from tests.kubernetes.real import Real, real_cluster
 from tests.rigs.kubernetes.rig import Rig
 
-QUICK = Timing(silence=5.0, watch=30.0, first_delay=0.02, longest_delay=0.2, refused=0.3)
+QUICK = Timing(silence=5.0, watch=30.0, first_delay=0.02, longest_delay=0.2, refused=0.3, doubt=0.1)
 DEADLINE = 20.0
 
 

@@ -14,6 +14,7 @@ from adapters.base import HistoryFilter, Interest, InterestCell, JobFilter, Sour
 from adapters.kubernetes import discovery, states
 from adapters.kubernetes import scope as scoping
 from adapters.kubernetes import supervisor as supervising
+from adapters.kubernetes.resources import RESOURCES
 from adapters.kubernetes.rows import Memory
 from adapters.model import Job, Queue
 from tests.contract.test_contract_watch import Mirror, until_equal, watching
@@ -358,3 +359,15 @@ async def test_a_watch_ends_even_if_it_is_cancelled_as_news_come_in(
     following.cancel()
     done, _ = await asyncio.wait({following}, timeout=3)
     assert done and following.cancelled()
+
+
+async def test_a_kind_that_one_discovery_does_not_find_is_looked_for_once_more(opened: Opened) -> None:
+    """An API server that has just begun lists its groups one by one (seen on 1.20)."""
+    both = discovery.Offer("v1.30.1", 30, {key: RESOURCES[key] for key in ("jobs", "clusterqueues")})
+    few = replace(both, kinds={"jobs": RESOURCES["jobs"]})
+    supervisor = supervising.Supervisor(opened.reader().api, None, None)  # type: ignore[arg-type]
+    supervisor.offer = both
+    assert supervisor._patient(few) == (both, True)
+    assert supervisor._patient(both) == (both, False)
+    assert supervisor._patient(few) == (both, True)
+    assert supervisor._patient(few) == (few, False)
