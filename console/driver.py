@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import selectors
 import signal
 import sys
 import time
+import weakref
 from codecs import getincrementaldecoder
 from contextlib import suppress
 from typing import IO, Any, cast
@@ -36,6 +38,9 @@ class Terminal:
         self._file = file
         self._link = link
         self._ascii = ascii
+        self._own = _without_waiting(file)
+        if self._own is not None:
+            weakref.finalize(self, os.close, self._own)
         self.gone = False
 
     def write(self, text: str) -> int:
@@ -45,16 +50,25 @@ class Terminal:
         return len(text)
 
     def _write(self, data: bytes) -> None:
-        begun = time.monotonic()
+        begun, waited = time.monotonic(), 0.0
         rest = memoryview(data)
         while rest and not self.gone:
             try:
-                rest = rest[os.write(self._file.fileno(), rest) :]
+                rest = rest[os.write(self._file.fileno() if self._own is None else self._own, rest) :]
+            except BlockingIOError:
+                waited += self._wait()
             except (OSError, ValueError):
                 self.gone = True
         if self._link is not None:
             now = time.monotonic()
-            self._link.wrote(len(data), now - begun, now)
+            self._link.wrote(len(data), now - begun if self._own is None else waited, now)
+
+    def _wait(self) -> float:
+        """Until the terminal takes more, or is gone; the seconds that took."""
+        begun, poll = time.monotonic(), select.poll()
+        poll.register(self._file.fileno() if self._own is None else self._own, select.POLLOUT)
+        poll.poll()
+        return time.monotonic() - begun
 
     def flush(self) -> None:
         """Nothing is held back."""
@@ -64,6 +78,24 @@ class Terminal:
 
     def isatty(self) -> bool:
         return self._file.isatty()
+
+
+def _without_waiting(file: IO[str]) -> int | None:
+    """The same terminal opened once more, with writes that do not wait for it; None where that cannot be had.
+
+    Only so is it known what the terminal takes too long for. How long a write took does not tell: on a busy machine,
+    or while another of our threads computes, it comes back late from the quickest terminal. The descriptor that was
+    given to us is left alone: the shell and whatever else shares it expect to wait.
+    """
+    try:
+        name = os.ttyname(file.fileno())
+        own = os.open(name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except (OSError, ValueError):
+        return None
+    if os.fstat(own).st_rdev == os.fstat(file.fileno()).st_rdev:
+        return own
+    os.close(own)
+    return None
 
 
 def encoded(text: str, ascii: bool) -> bytes:

@@ -17,11 +17,11 @@ from widgets.format import UNKNOWN, fit
 
 @dataclass(frozen=True, slots=True)
 class ClusterLine:
-    """One cluster: counts by words with their roles, shares (name, used, total), and the line of its last hour."""
+    """One cluster: counts by words with their roles (None: not known), shares (name, used, total), its last hour."""
 
     name: str
     hour: str
-    counts: tuple[tuple[str, int, Role], ...]
+    counts: tuple[tuple[str, int | None, Role], ...]
     shares: tuple[tuple[str, int | None, int | None], ...]
 
 
@@ -74,7 +74,7 @@ class OverviewBar(Widget):
         line = self._lines[y]
         parts: list[tuple[str, str]] = [(f" {fit(line.name, min(16, len(line.name)))}  ", "name")]
         for word, count, role in line.counts:
-            parts += [(f"{count}", role if count else "dim"), (f" {word}  ", "dim")]
+            parts += [(UNKNOWN if count is None else f"{count}", role if count else "dim"), (f" {word}  ", "dim")]
         for name, used, total in line.shares:
             figures = f"{UNKNOWN if used is None else used}/{UNKNOWN if total is None else total}"
             parts += [(f"{name} ", "dim"), (bar(used, total), "hour"), (f" {figures}  ", "plain")]

@@ -174,9 +174,13 @@ class MainScreen(
             board.tick(self._moment, clock, self._paused)
             if lost := board.lost_marks():
                 self.say(f"{lost} marked {board.pane.noun} are gone; their marks with them.", "warn")
+        self._show_around()
+
+    def _show_around(self) -> None:
+        """What stands around the panes."""
         self._show_tabs()
         if not self.has_class("-narrow"):
-            self.query_one(OverviewBar).show(self._overview.lines(now))
+            self.query_one(OverviewBar).show(self._overview.lines(self._moment.now))
         self.show_agents()
         self.show_status()
 
@@ -190,7 +194,7 @@ class MainScreen(
         self._moment = Moment(self._store.now().replace(microsecond=0), self._store.marked)
         for board in self.boards.values():
             board.tick(self._moment, time.monotonic(), self._paused)
-        self.show_status()
+        self._show_around()
 
     def say(self, text: str, role: Role = "plain") -> None:
         """One line about what the last key came to."""

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 
-from adapters.model import Metrics, Node, Row
+from adapters.model import Kind, Metrics, Node, Row
 from adapters.text import clean
 from console.samples import Samples
 from console.store import Store
@@ -38,12 +38,18 @@ class Overview:
             ("slots", *_sum(nodes, "slots_used", "slots_total")),
             ("gpus", *_sum(nodes, "gpus_used", "gpu_count")),
         )
+
+        def told(kind: Kind, count: int) -> int | None:
+            """None is only said once everything was read."""
+            return count if count or self._store.state(cluster, kind).loaded else None
+
         return ClusterLine(
             name=clean(cluster, 30),
             hour=samples.line(now),
             counts=(
-                ("run", jobs["running"], "ok"), ("pend", jobs["pending"], "warn"), ("fail", jobs["failed"], "bad"),
-                ("nodes", len(nodes), "info"), ("away", away, "bad"),
+                ("run", told("job", jobs["running"]), "ok"), ("pend", told("job", jobs["pending"]), "warn"),
+                ("fail", told("job", jobs["failed"]), "bad"), ("nodes", told("node", len(nodes)), "info"),
+                ("away", told("node", away), "bad"),
             ),
             shares=tuple(share for share in shares if share[2]),
         )  # fmt: skip
