@@ -123,6 +123,12 @@ def show_duration(seconds: float | None) -> str:
     return f"{sign}{minutes:02}:{left:02}"
 
 
+def exact_duration(seconds: int) -> str:
+    """A duration that reads back as the same when it is typed: two parts would be hours and minutes, so there are
+    always three. For limits and for amounts to ask for."""
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
 def whole_minutes(seconds: int) -> int:
     """Minutes, rounded up: for wires that know no seconds."""
     return -(-seconds // 60)

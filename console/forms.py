@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from adapters.model import Job, JobSpec
-from adapters.units import UnitError, parse_duration, parse_size, show_size
+from adapters.units import UnitError, exact_duration, parse_duration, parse_size, show_size
 
 T = TypeVar("T")
 LARGEST_SCRIPT = 4 * 1024 * 1024
@@ -105,7 +105,7 @@ def of_job(job: Job) -> dict[str, str]:
         "cores": "" if job.cores is None else str(job.cores),
         "gpus": "" if not job.gpus else str(job.gpus),
         "memory": "" if job.memory_bytes is None else _exact_size(job.memory_bytes),
-        "walltime": "" if job.walltime_seconds is None else _exact_duration(job.walltime_seconds),
+        "walltime": "" if job.walltime_seconds is None else exact_duration(job.walltime_seconds),
         "cwd": str(job.extensions.get("cwd") or ""),
         "account": str(job.extensions.get("account") or ""),
     }
@@ -136,11 +136,6 @@ def _exact_size(size: int) -> str:
         return shown if parse_size(shown) == size else f"{size}B"
     except UnitError:
         return f"{size}B"
-
-
-def _exact_duration(seconds: int) -> str:
-    """A duration that reads back as the same: two parts are hours and minutes, so there are always three."""
-    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def _command(text: str) -> tuple[str, ...]:

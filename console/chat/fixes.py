@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.units import show_duration, show_size
+from adapters.units import exact_duration, show_size
 from console.chat.saying import Language, say
 from console.chat.words import WORDS
 from console.tools.advanced import Diagnosis
@@ -30,7 +30,7 @@ class Fix:
     def words(self, lang: Language) -> str:
         if not self.field:
             return say("fix_again", lang)
-        show = show_size if self.field == "memory_bytes" else show_duration
+        show = show_size if self.field == "memory_bytes" else exact_duration
         name = WORDS["field_memory" if self.field == "memory_bytes" else "field_walltime"][lang]
         return say("fix", lang, field=name, before=show(self.before), after=show(self.after))
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from adapters.text import clean_lines
-from adapters.units import show_duration, show_size
+from adapters.units import exact_duration, show_duration, show_size
 from console.chat.saying import Language, literal, say, state
 from console.chat.words import WORDS
 from console.tools.advanced import Estimated, Suggested
@@ -110,7 +110,7 @@ def estimated(found: Estimated, lang: Language) -> str:
 def suggested(found: Suggested, lang: Language) -> str:
     if not found.resources:
         return say("no_suggestion", lang)
-    shown = {"memory_bytes": show_size, "walltime_seconds": show_duration}
+    shown = {"memory_bytes": show_size, "walltime_seconds": exact_duration}
     lines = [say("suggestion", lang, sample=found.sample)]
     for name, value in found.resources.items():
         field = WORDS[f"field_{name.removesuffix('_bytes').removesuffix('_seconds')}"][lang]

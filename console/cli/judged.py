@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from adapters.text import clean
-from adapters.units import show_duration, show_size
+from adapters.units import exact_duration, show_duration, show_size
 from console.diagnosis.efficiency import Efficiency, Share
 from console.diagnosis.findings import Finding
 from console.diagnosis.wait import WaitEstimate
@@ -61,4 +61,4 @@ def amounts(values: Mapping[str, int]) -> str:
 def amount(name: str, value: int) -> str:
     if name == "memory_bytes":
         return show_size(value)
-    return show_duration(value) if name == "walltime_seconds" else str(value)
+    return exact_duration(value) if name == "walltime_seconds" else str(value)

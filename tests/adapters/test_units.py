@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from adapters.units import (
     UnitError,
+    exact_duration,
     parse_duration,
     parse_size,
     show_duration,
@@ -150,3 +151,8 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             assert parse(text) >= 0
         except UnitError as error:
             assert str(error).endswith(".")
+
+
+@given(st.integers(0, 400 * 86400))
+def test_an_exact_duration_reads_back_as_the_same(seconds: int) -> None:
+    assert parse_duration(exact_duration(seconds)) == seconds
