@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 from adapters.base import AdapterError
 from adapters.text import clean_lines
@@ -64,6 +65,7 @@ class Chat:
         self.spoken: asyncio.Event | None = None  # of the turn that goes on
         self._number = 0
         self._tasks: dict[asyncio.Task[None], Task] = {}
+        self._read_before: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()  # what the person spoke
         self._beside: set[asyncio.Task[None]] = set()
         self._listeners: list[Tell] = []
         self._begin_session(_new_id(engine.store.now()))
@@ -124,12 +126,12 @@ class Chat:
         events: asyncio.Queue[Event] = asyncio.Queue()
         command = slash.is_command(sentence)
         turn = not command or slash.is_turn(sentence)
-        if turn:
-            self.engine.gate.agents.person_spoke()
-            if self.spoken is not None:
-                self.spoken.set()
+        if turn and self.spoken is not None:
+            self.spoken.set()
         run = self._command if command else self._sentence
         task = self._spawn(run(sentence, events.put_nowait), "sentence" if turn else "command")
+        if turn:
+            self._read_before[task] = self.engine.gate.agents.person_speaks()
         try:
             while True:
                 event = await events.get()
@@ -215,6 +217,7 @@ class Chat:
             if said is not None:
                 told = await narrow(self.engine, said, language(text), tell)
                 async with self.lock:
+                    self._heard()
                     add_text(self.messages, text)
                     add_answer(self.messages, {"type": "text", "text": told})
                     await self.keep(tell)
@@ -223,6 +226,7 @@ class Chat:
                     return
                 text = said.rest
             async with self.lock:
+                self._heard()
                 ended = await run_turn(self, text, tell)
         except asyncio.CancelledError:
             ended = Ended("stopped")
@@ -233,7 +237,14 @@ class Chat:
     async def submit(self, text: str, tell: Tell) -> Ended:
         """A sentence for the grammar, whatever planner answers otherwise."""
         async with self.lock:
+            self._heard()
             return await run_turn(self, text, tell, Offline())
+
+    def _heard(self) -> None:
+        """What the person said begins to be answered. The turn before goes on as suspended as it was."""
+        this = asyncio.current_task()
+        if this is not None and (before := self._read_before.pop(this, None)) is not None:
+            self.engine.gate.agents.person_spoke(before)
 
     async def keep(self, tell: Tell | None = None) -> None:
         """Put on disk what is new. Where that fails the chat goes on, and says so once."""

@@ -34,6 +34,8 @@ class Agency:
         self.scope = scope
         self.autopilot: Autopilot | None = None
         self.untrusted: list[str] = []
+        self._reads = 0
+        self._read_at: dict[str, int] = {}  # the number of the last read of each source
         self.inbox = Inbox()
         self._append = append
         self._clock = clock
@@ -65,13 +67,25 @@ class Agency:
     def read_untrusted(self, source: str) -> None:
         """Text from outside entered an agent's context; autopilot is suspended until the person speaks."""
         source = clean(source, 120)
+        self._reads += 1
+        self._read_at[source] = self._reads
         if source not in self.untrusted:
             self.untrusted.append(source)
+            for old in self.untrusted[:-MOST_SOURCES]:
+                self._read_at.pop(old, None)
             del self.untrusted[:-MOST_SOURCES]
 
-    def person_spoke(self) -> None:
-        """The person said something new, knowing what was read before."""
-        self.untrusted.clear()
+    def person_speaks(self) -> int:
+        """How much has been read by now, for `person_spoke` when what is being said is heard."""
+        return self._reads
+
+    def person_spoke(self, before: int | None = None) -> None:
+        """What the person said begins to be answered: they knew what was read before they spoke, and no more.
+
+        A turn that still goes on while they speak stays suspended, and so does what it reads after that.
+        """
+        before = self._reads if before is None else before
+        self.untrusted[:] = [source for source in self.untrusted if self._read_at.get(source, 0) > before]
 
     def cost(self, plan: Plan, reach: Reach) -> Cost:
         """What autopilot would be charged for the plan. Raises Refused where it does not cover it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +18,7 @@ from console.chat.planner import Turn
 from console.chat.session import Chat
 from console.chat.turns import MOST_CALLS
 from console.engine import Engine
-from console.gate import Approval
+from console.gate import Approval, Grant
 from tests.console.waiting import until
 from tests.doubles.memory_backend import MemoryBackend
 
@@ -124,6 +125,51 @@ async def test_a_person_who_speaks_ends_the_suspension_of_autopilot(chat: Chat, 
     assert engine.gate.agents.untrusted == ["list jobs"]  # a command is no word on what was read
     await said(chat, "what is the weather")
     assert engine.gate.agents.untrusted == []
+
+
+class ReadsThenWrites:
+    """Reads what others wrote, waits to be let on, then makes a write that it was told to make there."""
+
+    name = "reads, then writes"
+
+    def __init__(self) -> None:
+        self.has_read, self.may_go_on = asyncio.Event(), asyncio.Event()
+        self.states: list[str] = []
+
+    async def answer(self, turn: Turn) -> AsyncGenerator[Event, None]:
+        if turn.text != "read":
+            yield Ended("done")
+            return
+        await turn.agent.read("scheduler_list_jobs", {})
+        self.has_read.set()
+        await self.may_go_on.wait()
+        job = {"command": ["true"], "queue": "gpu", "cores": 1, "walltime_seconds": 60}
+        self.states.append((await turn.agent.propose("scheduler_submit", job, turn.id))[0].state)
+        await turn.agent.read("scheduler_list_nodes", {})
+        yield Ended("done")
+
+    async def shorten(self, messages: list[dict[str, Any]], focus: str = "") -> list[dict[str, Any]]:
+        return messages
+
+
+@pytest.mark.parametrize("sentence", ["go on", "/submit true", "only look at my jobs"])
+async def test_what_is_said_into_a_turn_ends_no_suspension_of_that_turn(
+    chat: Chat, engine: Engine, backend: MemoryBackend, sentence: str
+) -> None:
+    """The person did not see what was just read, and the turn that read it was not answering them."""
+    await engine.gate.agents.engage(Grant(frozenset({"submit"}), 5, 10.0, datetime(2100, 1, 1, tzinfo=UTC)))
+    chat.planner = planner = ReadsThenWrites()
+    first = asyncio.create_task(said(chat, "read"))
+    await planner.has_read.wait()
+    second = asyncio.create_task(said(chat, sentence))
+    await until(lambda: chat.others_wait, 20)
+    planner.may_go_on.set()
+    await first
+    await until(lambda: second.done() or chat.waiting[1:], 20)
+    assert planner.states == ["waiting"] and backend.sent == []
+    assert engine.gate.agents.untrusted == ["list nodes"]  # it was read after the person had spoken
+    await chat.stop()
+    await second
 
 
 _WORDS = (
