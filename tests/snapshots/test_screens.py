@@ -22,6 +22,7 @@ from console.screens.main import MainScreen
 from tests.doubles.memory_backend import MemoryBackend
 from tests.doubles.settle import settle, until
 from tests.ui.scene import make_app, nodes, rows
+from tests.ui.test_lists import lists_backend
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 THEMES = ["pilothouse-ansi", "pilothouse-dusk"]
@@ -32,8 +33,11 @@ every_size = pytest.mark.parametrize("size", SIZES, ids=[f"{w}x{h}" for w, h in 
 every_theme = pytest.mark.parametrize("theme", THEMES)
 
 
-def _compare(snap_compare: Compare, folder: Path, theme: str, size: tuple[int, int], look: Look) -> bool:
-    app = make_app(folder, MemoryBackend(rows=rows()), theme=theme)
+def _compare(
+    snap_compare: Compare, folder: Path, theme: str, size: tuple[int, int], look: Look,
+    backend: MemoryBackend | None = None,
+) -> bool:  # fmt: skip
+    app = make_app(folder, backend or MemoryBackend(rows=rows()), theme=theme)
 
     async def before(pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: app.engine.store.state("demo", "job").loaded)
@@ -149,3 +153,44 @@ def test_confirm_typed(snap_compare: Compare, tmp_path: Path, theme: str) -> Non
     """The question before a write that asks for the name."""
     confirm = Confirm("type", "node-1", "this cannot be undone", "the name")
     assert _compare(snap_compare, tmp_path, theme, (80, 24), _ask(confirm))
+
+
+def _wait_for(text: str, *keys: str) -> Look:
+    """Press keys, and wait for what is asked for only then."""
+
+    async def look(app: ConsoleApp, pilot: Pilot[Any]) -> None:
+        await _press(*keys)(app, pilot)
+        await until(pilot, lambda: any(text in strip.text for strip in app.screen._compositor.render_strips()))
+
+    return look
+
+
+@every_theme
+@pytest.mark.parametrize("size", SIZES[:2], ids=["80x24", "120x40"])
+@pytest.mark.parametrize(
+    ("text", "keys"), [("all nodes", ("m",)), ("upgrade", ("d",)), ("bob", ("f",))], ids=["map", "reservations", "keys"]
+)
+def test_lists(
+    snap_compare: Compare, tmp_path: Path, theme: str, size: tuple[int, int], text: str, keys: tuple[str, ...]
+) -> None:
+    """Nodes by queue, reservations, API keys."""
+    assert _compare(snap_compare, tmp_path, theme, size, _wait_for(text, *keys), lists_backend())
+
+
+@every_theme
+@pytest.mark.parametrize("size", SIZES[:2], ids=["80x24", "120x40"])
+def test_record(
+    snap_compare: Compare, tmp_path: Path, theme: str, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The audit log."""
+    monkeypatch.setattr("console.audit.log.person", lambda: "alice")
+    asked = {"action": "cancel", "cluster": "demo", "origin": "key", "targets": ["demo/4103"]}
+
+    async def look(app: ConsoleApp, pilot: Pilot[Any]) -> None:
+        app.engine.audit.host = "login1"
+        app.engine.audit.append("intent", **asked, decision="confirmed by dialog")
+        app.engine.audit.append("result", **asked, decision="confirmed by dialog", outcome="accepted", seconds=0.1)
+        app.engine.audit.append("refused", **asked | {"action": "drain", "origin": "chat"}, rule="scope")
+        await _wait_for("refused", "v")(app, pilot)
+
+    assert _compare(snap_compare, tmp_path, theme, size, look)

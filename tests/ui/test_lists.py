@@ -16,7 +16,7 @@ from tests.ui.scene import NOW, Scene, open_scene, rows
 from tests.ui.test_flows import ask
 
 
-def _backend() -> ListsBackend:
+def lists_backend() -> ListsBackend:
     later = NOW + timedelta(hours=2)
     return ListsBackend([
         *rows(), Reservation("upgrade", "active", ("node-1", "node-2"), 32, NOW, later, ("ada",)),
@@ -35,7 +35,7 @@ async def _typed(scene: Scene, text: str) -> None:
 
 
 async def test_a_reservation_is_found_and_ended(tmp_path: Path) -> None:
-    async with open_scene(tmp_path, backend=_backend()) as scene:
+    async with open_scene(tmp_path, backend=lists_backend()) as scene:
         await scene.press("d")
         await scene.until(lambda: "upgrade" in scene.text)
         assert "12/1/8/0-12/1/10/0" in scene.text and "node-1 node-2" in scene.text
@@ -52,7 +52,7 @@ async def test_a_reservation_is_found_and_ended(tmp_path: Path) -> None:
 
 
 async def test_a_reservation_is_ended_by_a_line_too(tmp_path: Path) -> None:
-    async with open_scene(tmp_path, backend=_backend()) as scene:
+    async with open_scene(tmp_path, backend=lists_backend()) as scene:
         screen = scene.app.screen
         assert isinstance(screen, MainScreen)
         screen.line("unreserve nothing-of-this-name")
@@ -63,7 +63,7 @@ async def test_a_reservation_is_ended_by_a_line_too(tmp_path: Path) -> None:
 
 
 async def test_a_new_key_is_shown_once_and_never_on_record(tmp_path: Path) -> None:
-    async with open_scene(tmp_path, backend=_backend()) as scene:
+    async with open_scene(tmp_path, backend=lists_backend()) as scene:
         await scene.press("f")
         await scene.until(lambda: "xce_ak_ab" in scene.text and "bob" in scene.text)
         await scene.press("N")
@@ -86,7 +86,7 @@ async def test_a_new_key_is_shown_once_and_never_on_record(tmp_path: Path) -> No
 
 
 async def test_a_key_is_revoked_by_typing_its_name(tmp_path: Path) -> None:
-    backend = _backend()
+    backend = lists_backend()
     async with open_scene(tmp_path, backend=backend) as scene:
         await scene.press("f")
         await scene.until(lambda: "bob" in scene.text)
@@ -99,7 +99,7 @@ async def test_a_key_is_revoked_by_typing_its_name(tmp_path: Path) -> None:
 
 
 async def test_a_list_that_cannot_be_read_says_why_and_can_be_tried_again(tmp_path: Path) -> None:
-    backend = _backend()
+    backend = lists_backend()
     async with open_scene(tmp_path, backend=backend) as scene:
         backend.error = Unreachable("Nobody listens there.", "Is it running?")
         for key in ("f", "d"):
