@@ -13,9 +13,10 @@ from typing import Any, Literal, TypeAlias
 from adapters.base import AdapterError
 from adapters.text import clean
 from console.agent_answers import Proposed, plan_answer, sent_answer
+from console.audit import AuditError
 from console.audit.redact import holds_secret, redact
 from console.engine import Engine
-from console.gate import Approval, Full, PlanChanged, PlanFiles, Prepared, Proposal, Refused, WaitingPlan
+from console.gate import Approval, Full, Operation, PlanChanged, PlanFiles, Prepared, Proposal, Refused, WaitingPlan
 from console.tools import Tool, ToolError, tool
 from console.tools.tool import Params, Result
 from console.tools.toolbox import Toolbox
@@ -47,6 +48,7 @@ class Agent:
         try:
             result = await chosen.read(self.box, params)
         except AdapterError as error:
+            self._heard(chosen.name, error)
             await self._record("read", chosen.name, params, cluster, outcome=error.code, message=error.message)
             raise
         await self._record("read", chosen.name, params, cluster, outcome="ok")
@@ -63,7 +65,11 @@ class Agent:
             await self._record("refused", chosen.name, params, cluster, rule="call", message=error.message)
             raise
         intent = wanted.intent.model_copy(update={"origin": self.origin})
-        return await self.engine.gate.prepare(intent), wanted.dry_run
+        try:
+            return await self.engine.gate.prepare(intent), wanted.dry_run
+        except AdapterError as error:
+            self._heard(chosen.name, error)
+            raise
 
     async def propose(
         self, name: str, arguments: object, turn: str, said: str = ""
@@ -83,7 +89,7 @@ class Agent:
             except PlanChanged as changed:
                 prepared = changed.prepared
             else:
-                await operation.wait()
+                await self.sent(operation)
                 return sent_answer(prepared, operation), None
         try:
             proposal = gate.agents.inbox.add(prepared, turn, said, ", ".join(gate.agents.untrusted[-3:]))
@@ -92,6 +98,17 @@ class Agent:
             raise ToolError(str(full), "Wait until the person has answered.") from None
         await self._proposed(prepared)
         return plan_answer(prepared, "waiting"), proposal
+
+    async def sent(self, operation: Operation) -> None:
+        """Wait until it has ended. What the scheduler says to what it did not take is text from outside."""
+        await operation.wait()
+        if any(outcome.result != "accepted" and outcome.message for outcome in operation.outcomes):
+            self.engine.gate.agents.read_untrusted(f"error of {operation.plan.intent.verb.replace('_', ' ')}")
+
+    def _heard(self, name: str, error: AdapterError) -> None:
+        """What a backend words is text from outside, whatever was asked; what Pilothouse refuses is its own."""
+        if not isinstance(error, ToolError | Refused | AuditError):
+            self.engine.gate.agents.read_untrusted(f"error of {name.removeprefix('scheduler_').replace('_', ' ')}")
 
     async def file(self, prepared: Prepared, plans: PlanFiles, said: str = "") -> WaitingPlan:
         """Leave a plan in a file, for a person on a terminal or in an open console. Raises AuditError, or

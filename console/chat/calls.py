@@ -146,7 +146,7 @@ class Calls:
             answer.cancel()
             spoken.cancel()
         if proposal.operation is not None:
-            await proposal.operation.wait()
+            await self._turn.agent.sent(proposal.operation)
         outcome.result, outcome.error = answered(proposal)
 
     # -- reads
