@@ -20,7 +20,7 @@ os.environ.pop("NO_COLOR", None)
 
 from adapters.base import Reader, Writer
 from adapters.intents import Intent, Plan
-from adapters.model import Node, Ref, Row
+from adapters.model import Node, Queue, Ref, Row
 from adapters.native import probe
 from adapters.native.observe import observe
 from adapters.native.token import fixed_token
@@ -58,12 +58,24 @@ class _Backend(MemoryBackend):
         return reader, _Writer(self.cluster, "http://127.0.0.1:1", fixed_token(None), reader=reader)
 
 
+HOSTS = {
+    "batch": ["node-1", "node-2", "node-3", "node-4"],
+    "gpu": ["node-5", "node-6"],
+    "short": ["node-1", "node-2", "node-6"],
+}
+
+
 def cluster() -> list[Row]:
-    """The fixed cluster, its nodes known to the node service as well."""
-    return [
-        row._replace(extensions={**row.extensions, "node_id": row.name}) if isinstance(row, Node) else row
-        for row in rows()
-    ]
+    """The fixed cluster, its nodes known to the node service as well, and its queues with their nodes."""
+    return [_told(row) for row in rows()]
+
+
+def _told(row: Row) -> Row:
+    if isinstance(row, Node):
+        return row._replace(extensions={**row.extensions, "node_id": row.name})
+    if isinstance(row, Queue) and row.name in HOSTS:
+        return row._replace(extensions={**row.extensions, "hosts": HOSTS[row.name]})
+    return row
 
 
 async def main_screen(scene: Scene) -> None:
@@ -82,6 +94,18 @@ async def confirmation(scene: Scene) -> None:
     await node_dialog(scene)
     await scene.press("2", "enter")
     await scene.until(lambda: "POST" in scene.text and "Wait a moment" not in scene.text)
+
+
+async def job(scene: Scene) -> None:
+    """A failed job, with everything that is known of it."""
+    await scene.press(*"jjjjjjj", "enter")
+    await scene.until(lambda: "Out of memory" in scene.text)
+
+
+async def node_map(scene: Scene) -> None:
+    """Every node as one cell, by queue."""
+    await scene.press("m")
+    await scene.until(lambda: "in no queue" in scene.text or "short" in scene.text)
 
 
 async def chat(scene: Scene) -> None:
@@ -108,6 +132,8 @@ PICTURES: dict[str, Callable[[Scene], Awaitable[None]]] = {
     "main": main_screen,
     "node": node_dialog,
     "confirm": confirmation,
+    "job": job,
+    "map": node_map,
     "chat": chat,
     "inbox": inbox,
 }

@@ -150,6 +150,11 @@ class ChatView(ScrollView, can_focus=True):
             self._lay(0)
         self._show(0)
 
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """One that has just appeared has not been told where we are."""
+        if shown:
+            self.vertical_scrollbar.position = self.scroll_y
+
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._drawn.clear()

@@ -14,6 +14,8 @@ SHOWN = {
     "main": ("Jobs", "Queues", "Nodes", "running", "node-3"),
     "node": ("Node node-3", "4/4/16", "New quota"),
     "confirm": ("POST /api/admin/nodes/node-3/quota", '{"admin_max_slots":2}', "If-Match: 3", "Cancel"),
+    "job": ("Job 4107", "failed", "137", "Out of memory"),
+    "map": ("Nodes by queue", "batch", "gpu", "short", "slots"),
     "chat": ("why is job 4104 pending", "Scope", "scheduler_set_node_quota", "1 to answer", "Jobs"),
     "inbox": ("Proposed, not sent", "Turn 2 of the chat", "4 -> 2", "admin_max_slots", "approve", "deny"),
 }
