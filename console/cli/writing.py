@@ -84,11 +84,12 @@ async def carry_out(
     `use_up` is called once with the person's answer, yes or no, before anything is sent; what it raises ends it there.
     """
     if not (args.yes or can_ask()):
-        raise CommandFailed(
-            "this changes something, and there is no terminal to ask on",
-            "Give --yes to agree beforehand; the record will say `unattended`.",
-            USAGE,
-        )
+        beforehand = "Give --yes to agree beforehand; the record will say `unattended`."
+        here = "A person answers it on a terminal, or in the inbox of an open console."
+        told = "this changes something, and there is no terminal to ask on"
+        raise CommandFailed(told, here if intent.by_agent else beforehand, USAGE)
+    if args.yes and intent.by_agent:
+        use_up = None  # nobody has answered: the gate refuses it, on record, and the plan goes on waiting
     prepared = await engine.gate.prepare(intent)
     for _ in range(MOST_CHANGES):
         approval = await _approval(engine, prepared, args)

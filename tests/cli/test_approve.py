@@ -132,17 +132,24 @@ def test_a_denial_is_on_record(run: Run, filed: Callable[..., str], backend: Mem
 
 
 def test_nobody_agrees_beforehand_to_what_an_agent_wants(
-    run: Run, filed: Callable[..., str], backend: MemoryBackend, capsys: pytest.CaptureFixture[str]
+    run: Run, filed: Callable[..., str], backend: MemoryBackend, state_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("approve", filed(), "--yes") == 1
     assert "needs a person's answer" in capsys.readouterr().err
-    assert backend.sent == []
+    assert backend.sent == [] and kinds(state_dir) == ["refused"]
+    (waiting,) = PlanFiles().waiting()  # whoever tried that did not use it up
+    assert run("approve", waiting.plan_id, answer="y") == 0
+    assert len(backend.sent) == 1 and PlanFiles().waiting() == []
 
 
-def test_without_a_terminal_it_goes_on_waiting(run: Run, filed: Callable[..., str], backend: MemoryBackend) -> None:
+def test_without_a_terminal_it_goes_on_waiting(
+    run: Run, filed: Callable[..., str], backend: MemoryBackend, capsys: pytest.CaptureFixture[str]
+) -> None:
     filed()
     assert run("approve", PlanFiles().waiting()[0].plan_id) == 2
     assert len(PlanFiles().waiting()) == 1 and backend.sent == []
+    told = capsys.readouterr().err
+    assert "A person answers it on a terminal" in told and "--yes" not in told
 
 
 def test_a_file_that_claims_to_come_from_a_person_gains_nothing(
