@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 Say = Callable[[str, Role], None]
 DRAIN_LOOK = 0.03  # seconds between looks whether a slow terminal has taken what was painted
+CROWD = 0.1  # seconds without a painting while keys wait
+CROWD_SLOW = 1.0  # the same where the terminal is slow
 
 
 class TerminalApp(App[int]):
@@ -42,17 +45,30 @@ class TerminalApp(App[int]):
         self._missed = False  # something was painted meanwhile and not written
         self._drain: Timer | None = None
         self._ahead = TypedAhead(self)
+        self._crowded_until = 0.0  # when what keys have led to is painted, though more of them wait
 
     async def on_event(self, event: events.Event) -> None:
         """Keys one after the other, and only those that are admitted when their turn has come."""
         if not isinstance(event, events.Key) or event.is_forwarded:
             await super().on_event(event)
-        elif not self._ahead.takes(event):
+        elif self._ahead.takes(event):
+            self._crowded()
+        else:
+            if self._ahead.waiting:
+                self._crowded()
+            else:
+                self._look_at_queue()  # the last of them: what it leads to is painted at once
             if self.admits(event):
                 with self._ahead.followed():
                     await super().on_event(event)
             else:
                 self._ahead.go_on()
+
+    def _crowded(self) -> None:
+        """Keys wait: what is between them is not worth painting, but for a picture now and then."""
+        if self._held is None:
+            self._crowded_until = time.monotonic() + (CROWD_SLOW if self.link.slow else CROWD)
+            self._hold()
 
     def admits(self, key: events.Key) -> bool:
         """Whether a key may reach the screen on top."""
@@ -73,12 +89,16 @@ class TerminalApp(App[int]):
             self._missed = True
         super()._display(screen, renderable)
         if self._held is None and self.link.full:
-            self._held = ExitStack()
-            self._held.enter_context(self.batch_update())
-            self._drain = self.set_interval(DRAIN_LOOK, self._look_at_queue)
+            self._hold()
+
+    def _hold(self) -> None:
+        self._held = ExitStack()
+        self._held.enter_context(self.batch_update())
+        self._drain = self.set_interval(DRAIN_LOOK, self._look_at_queue)
 
     def _look_at_queue(self) -> None:
-        if self._held is None or self.link.full:
+        crowded = self._ahead.waiting and time.monotonic() < self._crowded_until
+        if self._held is None or self.link.full or crowded:
             return
         held, self._held = self._held, None
         held.close()

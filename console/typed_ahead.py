@@ -48,6 +48,11 @@ class TypedAhead:
         """A key is being dealt with, or one waits."""
         return self._alarm is not None or self._due is not None
 
+    @property
+    def waiting(self) -> bool:
+        """More keys have come than the one that is dealt with."""
+        return bool(self._held)
+
     @contextmanager
     def followed(self) -> Iterator[None]:
         """Around the handing on of a key: something is sent after it along its whole way."""

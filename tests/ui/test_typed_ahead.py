@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
 from textual import events
 
+from console import terminal_app
 from console.screens.main import MainScreen
 from tests.ui.scene import Scene, jobs, open_scene
 from widgets.filter_bar import FilterBar
@@ -53,3 +56,22 @@ async def test_nothing_is_lost_of_many(tmp_path: Path) -> None:
     async with open_scene(tmp_path) as scene:
         at_once(scene, "/", *("ab-" * 60))
         await scene.until(lambda: scene.app.screen.query_one(FilterBar).value == "ab-" * 60)
+
+
+async def test_between_keys_that_wait_nothing_is_painted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key held down on a slow line: a hundred paintings would keep it busy long after it was let go."""
+    monkeypatch.setattr(terminal_app, "CROWD", 60.0)
+    async with open_scene(tmp_path, jobs(200)) as scene:
+        table = scene.app.screen.board.pane.table  # type: ignore[attr-defined]
+        start = table.order.index(table.cursor)
+        painted, display = [0], scene.app._display
+
+        def count(*given: Any) -> None:
+            painted[0] += scene.app._batch_count == 0
+            display(*given)
+
+        monkeypatch.setattr(scene.app, "_display", count)
+        at_once(scene, *("j" * 100))
+        await scene.until(lambda: table.order.index(table.cursor) == start + 100)
+        assert painted[0] < 20
+        await scene.until(lambda: scene.app._held is None and painted[0] > 0)
