@@ -30,6 +30,9 @@ from console.chat.transcript import first_text, mend
 VERSION = 1
 KEPT = 200  # sessions; the oldest go beyond that
 MOST_BYTES = 50_000_000  # of one file that is read
+_BLOCKS: Mapping[str, Mapping[str, type]] = {
+    "text": {"text": str}, "tool_use": {"id": str, "name": str, "input": dict}, "tool_result": {"tool_use_id": str},
+}  # fmt: skip
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 
 
@@ -245,13 +248,20 @@ def _is_message(value: object) -> bool:
     if not isinstance(value, dict) or value.get("role") not in ("user", "assistant"):
         return False
     content = value.get("content")
-    return isinstance(content, str) or (isinstance(content, list) and all(isinstance(part, dict) for part in content))
+    return isinstance(content, str) or (isinstance(content, list) and all(map(_is_block, content)))
+
+
+def _is_block(value: object) -> bool:
+    """A text, a call or a result, with what everybody who reads a transcript relies on."""
+    if not isinstance(value, dict) or not isinstance(kind := value.get("type"), str) or kind not in _BLOCKS:
+        return False
+    return all(isinstance(value.get(name), of) for name, of in _BLOCKS[kind].items())
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
 

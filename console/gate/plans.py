@@ -116,11 +116,12 @@ class PlanFiles:
             if not intent.by_agent:  # only agents leave plans here; a file that says otherwise gains nothing by it
                 intent = intent.model_copy(update={"origin": "mcp"})
             at = datetime.fromisoformat(record["at"])
+            at + LIFE  # raises OverflowError for a time without an end
             return WaitingPlan(
                 path.stem, intent, str(record["digest"]), clean(str(record["summary"]), 200),
                 clean(str(record["said"]), 2000), at if at.tzinfo else at.replace(tzinfo=UTC),
             )  # fmt: skip
-        except (OSError, AuditError, ValueError, KeyError, TypeError):
+        except (OSError, AuditError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return None
 
 

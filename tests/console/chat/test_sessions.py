@@ -142,6 +142,39 @@ def test_a_call_without_a_result_is_given_one(folder: Path) -> None:
     one.close()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[" * 200_000, b'{"kind": "message", "message": ' + b"[" * 200_000,
+        b'{"kind": "message", "message": {"role": "assistant", "content": [{"type": "tool_use"}]}}',
+        b'{"kind": "message", "message": {"role": "assistant", "content": '
+        b'[{"type": "tool_use", "id": [1], "name": {}, "input": 3}]}}',
+        b'{"kind": "message", "message": {"role": "user", "content": [{"type": "text", "text": 5}]}}',
+        b'{"kind": "message", "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": {}}]}}',
+        b'{"kind": "message", "message": {"role": "user", "content": [{"type": {}}]}}',
+        b'{"kind": "compacted", "messages": [{"role": "assistant", "content": [{"type": "tool_use", "id": 1}]}]}',
+    ],
+    ids=range(8),
+)  # fmt: skip
+async def test_what_is_no_message_is_left_out_and_hides_no_other_session(
+    folder: Path, engine: Engine, line: bytes
+) -> None:
+    """A damaged file is one session's own trouble: the list and the others go on."""
+    other = "20260102-000001-abcdef"
+    for id in (ID, other):
+        file = SessionFile(folder, id)
+        file.begin(AT)
+        file.add([{"kind": "message", "message": {"role": "user", "content": "list jobs"}}])
+        file.close()
+    with (folder / f"{ID}.jsonl").open("ab") as damaged:
+        damaged.write(line + b"\n")
+    assert [one.id for one in listed(folder)] == [other, ID]
+    chat = Chat(engine, folder=folder)
+    await chat.resume(ID)
+    assert "[" not in chat.export() and not any(m["role"] == "assistant" for m in chat.messages)
+    await chat.close()
+
+
 def test_a_newer_version_is_refused_with_a_sentence(folder: Path) -> None:
     path = file_of(folder, "one")
     path.write_bytes(path.read_bytes().replace(f'"version":{VERSION}'.encode(), b'"version":99'))

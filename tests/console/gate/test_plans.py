@@ -85,6 +85,18 @@ def test_a_damaged_file_is_passed_over(files: PlanFiles, tmp_path: Path, content
     assert files.waiting() == []
 
 
+def test_what_cannot_be_read_hides_no_other_plan(files: PlanFiles, tmp_path: Path) -> None:
+    """Nesting without an end, and a time without one."""
+    good, endless = files.put(prepared("1")), files.put(prepared("2"))
+    path = tmp_path / "plans" / f"{endless.plan_id}.json"
+    path.write_text(path.read_text().replace(NOW.isoformat(), "9999-12-31T23:59:59+00:00"))
+    (tmp_path / "plans" / f"{'a' * 32}.json").write_bytes(b"[" * 200_000)
+    (tmp_path / "plans" / f"{'a' * 32}.json").chmod(0o600)
+    assert [plan.plan_id for plan in files.waiting()] == [good.plan_id]
+    files.sweep()
+    assert files.get(good.plan_id).intent == good.intent
+
+
 def test_a_file_open_to_others_is_passed_over(files: PlanFiles, tmp_path: Path) -> None:
     put = files.put(prepared())
     (tmp_path / "plans" / f"{put.plan_id}.json").chmod(0o644)
