@@ -18,6 +18,7 @@ from console.chat.planner import Turn
 from console.chat.said import Ask, Chain, Heard, Meaning, NotUnderstood, Said
 from console.chat.saying import Language, language, say, state
 from console.chat.selecting import select
+from console.chat.spelling import with_node_as_named
 from console.chat.telling import told
 from console.chat.transcript import add_answer, last_said
 from console.chat.words import EXAMPLES
@@ -128,7 +129,8 @@ class _Made:
                 async for event in select(self, meant, meant.select):
                     yield event
             case Said():
-                async for event in self.call(meant.tool, meant.args):
+                arguments = with_node_as_named(self._turn.agent.box, meant.args)
+                async for event in self.call(meant.tool, arguments):
                     yield event
                 yield self._reply(self._told_and_followed(meant))
 

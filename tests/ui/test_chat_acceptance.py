@@ -76,7 +76,7 @@ def test_three_sentences_reach_the_cluster_and_the_record(state_dir: Path) -> No
             config, "jobs", lambda row: (row["queue"], row["cores"], row["name"]) == ("short", 2, "sleep"), console
         )
 
-        say(console, "把 node2 的配额设为 2")
+        say(console, "把 node-2 的配额设为 2")  # the cluster calls it node2
         to_question(console, "no limit -> 2")
         console.wait_for("Type the name (node2), then Enter twice", SECONDS)
         console.pump(0.5)
