@@ -133,7 +133,7 @@ def test_dialog(
 
 def _ask(confirm: Confirm) -> Look:
     async def look(app: ConsoleApp, pilot: Pilot[Any]) -> None:
-        clock = iter([0.0, 10.0])
+        clock = iter([0.0, 0.0, 10.0])  # made, on the screen, looked at
         guard = KeyGuard(lambda: next(clock, 10.0))
         app.push_screen(ConfirmScreen(_prepared(confirm), guard))
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen) and app.screen.panel._armed)
