@@ -124,7 +124,8 @@ class ChatPanel(Vertical):
         """The endpoint is asked again after that time."""
         end = time.monotonic() + seconds
         self._end_words()
-        self.view.add(Note(f"{why} Asked again in {seconds:.0f} s (attempt {attempt}).", "warn"))
+        ended = why if why.endswith((".", "!", "?", "。")) else f"{why}."  # an endpoint's own words often have no end
+        self.view.add(Note(f"{ended} Asked again in {seconds:.0f} s (attempt {attempt}).", "warn"))
 
         def tell() -> None:
             left = max(0, math.ceil(end - time.monotonic()))

@@ -199,10 +199,14 @@ class TestSaying:
             assert "Cancel 4103" in chat.text
             more.set()
 
-    async def test_a_retry_counts_down_and_esc_stops_it(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("why", ["The endpoint is busy.", "The endpoint is busy"])
+    async def test_a_retry_counts_down_and_esc_stops_it(self, tmp_path: Path, why: str) -> None:
         never = asyncio.Event()
-        async with open_chat(tmp_path, {"go": [Retrying("The endpoint is busy.", 30, 2), never]}) as chat:
+        async with open_chat(tmp_path, {"go": [Retrying(why, 30, 2), never]}) as chat:
             await chat.say("go")
+            await chat.scene.until(
+                lambda: "The endpoint is busy. Asked again" in chat.panel.view.text.replace("\n  ", " ")
+            )
             await chat.scene.until(lambda: "asked again in 30 s (attempt 2)" in chat.text)
             await chat.scene.until(lambda: "asked again in 29 s" in chat.text)
             await chat.scene.press("escape")
