@@ -27,7 +27,11 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def _check(args: Namespace) -> int:
+    """Also what only the console would meet: keys that clash, themes that are none. Raises ConfigError."""
+    from console.app import check  # the toolkit is loaded for this alone
+
     config = load_config(args)
+    check(config)
     if args.json:
         emit_json({"ok": True, "sources": [str(path) for path in config.sources], "clusters": sorted(config.clusters)})
         return DONE

@@ -232,6 +232,23 @@ def test_doctor_says_what_is_wrong(run: Run, backend: MemoryBackend, capsys: pyt
     assert checks[-1]["state"] == "bad" and checks[-1]["hint"] == "Start it."
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ('[keys]\n"job.cancl" = "F5"\n', "keys.job.cancl: there is no command 'job.cancl'"),
+        ('[keys]\n"job.cancel" = "H"\n', "keys.job.cancel: "),
+        ('[themes.x]\nbased_on = "foo"\n', "themes.x: based_on: there is no theme 'foo'"),
+    ],
+    ids=["unknown command", "clash", "theme"],
+)
+def test_what_only_the_console_would_meet_is_checked_too(
+    run: Run, capsys: pytest.CaptureFixture[str], settings: str, said: str
+) -> None:
+    code = run("config", "check", settings=f"version = 1\n{settings}")
+    told = capsys.readouterr()
+    assert code == 2 and said in told.err + told.out
+
+
 @pytest.mark.parametrize("command", [["config", "check"], ["doctor"], ["jobs"]])
 def test_a_malformed_configuration_is_2_with_file_line_and_key(
     run: Run, capsys: pytest.CaptureFixture[str], command: list[str]
