@@ -110,6 +110,10 @@ class TerminalApp(App[int]):
         elif self.screen_stack:
             self.screen.check_idle()  # the end of a batch wakes the application, but it is the screen that paints
 
+    def hold_keys(self) -> Callable[[], None]:
+        """Have the keys that come from now on wait until what is returned is called, for a few seconds at most."""
+        return self._ahead.wait()
+
     def may_paste(self, event: events.Paste) -> bool:
         """Whether a paste is short enough. What is in it is made visible: fields show it as it is."""
         if not self.screen_stack:

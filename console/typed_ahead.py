@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 
@@ -18,6 +18,7 @@ from textual.app import App
 from textual.message_pump import MessagePump
 
 PATIENCE = 1.0  # seconds that a key may take; a handler that needs longer does not stop the keyboard
+OPENING = 3.0  # seconds that keys wait for something that is opened aside
 ROUNDS = 3  # a key, what its widget makes of it, what that comes to
 MOST_HELD = 1000  # keys; nobody types so many ahead
 
@@ -31,13 +32,14 @@ class TypedAhead:
         self._due: events.Key | None = None  # the held key that is on its way back to the application
         self._turn = 0
         self._alarm: asyncio.TimerHandle | None = None
+        self._longer: asyncio.TimerHandle | None = None  # something that a key began is still being opened
 
     def takes(self, key: events.Key) -> bool:
         """Whether the key has to wait; then it is posted to the application again when its turn has come."""
         if key is self._due:
             self._due = None
             return False
-        if self._alarm is None and self._due is None:
+        if not self.busy:
             return False
         if len(self._held) < MOST_HELD:
             self._held.append(key)
@@ -46,12 +48,26 @@ class TypedAhead:
     @property
     def busy(self) -> bool:
         """A key is being dealt with, or one waits."""
-        return self._alarm is not None or self._due is not None
+        return self._alarm is not None or self._due is not None or self._longer is not None
 
     @property
     def waiting(self) -> bool:
         """More keys have come than the one that is dealt with."""
         return bool(self._held)
+
+    def wait(self) -> Callable[[], None]:
+        """What this key opens is made aside: the keys behind it wait until what is returned is called, for a few
+        seconds at most."""
+        if self._longer is None:
+            self._longer = asyncio.get_running_loop().call_later(OPENING, self._opened)
+        return self._opened
+
+    def _opened(self) -> None:
+        if self._longer is not None:
+            self._longer.cancel()
+            self._longer = None
+            if self._alarm is None:
+                self.go_on()
 
     @contextmanager
     def followed(self) -> Iterator[None]:
@@ -93,6 +109,6 @@ class TypedAhead:
 
     def go_on(self) -> None:
         """The key is dealt with, or was not wanted: the next one's turn."""
-        if self._held:
+        if self._held and self._longer is None:
             self._due = self._held.popleft()
             self._app.post_message(self._due)

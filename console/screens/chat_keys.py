@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from textual.widget import Widget
@@ -101,10 +102,10 @@ class ChatKeys(AgentKeys):
         elif not self._opening:
             self._opening = True
             self.say("Opening the chat …", "dim")
-            self.run_worker(self._open(), group="chat open", exclusive=True, exit_on_error=False)
+            self.run_worker(self._open(self._host.hold_keys()), group="chat open", exclusive=True, exit_on_error=False)
 
-    async def _open(self) -> None:
-        """Load everything aside: neither a module nor a model is waited for by the keyboard."""
+    async def _open(self, ready: Callable[[], None]) -> None:
+        """Load everything aside: what is typed meanwhile is for the chat."""
         try:
             await asyncio.to_thread(load_chat)
             chat, complete = self._host.make_chat(self._host.engine)
@@ -126,6 +127,7 @@ class ChatKeys(AgentKeys):
             self._show_chat(True)
         finally:
             self._opening = False
+            ready()
 
     def _show_chat(self, shown: bool) -> None:
         self._shown = shown

@@ -75,3 +75,10 @@ async def test_between_keys_that_wait_nothing_is_painted(tmp_path: Path, monkeyp
         await scene.until(lambda: table.order.index(table.cursor) == start + 100)
         assert painted[0] < 20
         await scene.until(lambda: scene.app._held is None and painted[0] > 0)
+
+
+async def test_what_is_typed_while_the_chat_opens_is_for_the_chat(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as scene:
+        at_once(scene, "c", *"cancel", "K")
+        await scene.until(lambda: scene.app.main.panel is not None and scene.app.main.panel.input.text == "cancelK")
+        assert isinstance(scene.app.screen, MainScreen) and not scene.app.screen.board.filter
