@@ -28,6 +28,7 @@ class Link:
         self._rate: float | None = None  # bytes a second; None: so fast that it does not matter
         self._queued = 0
         self._written = 0
+        self._since = 0  # bytes written since one of them had to wait
         self._free = 0.0  # when what was written must have arrived
         self._next = 0.0
         self._learned = 0.0
@@ -54,8 +55,10 @@ class Link:
     def wrote(self, count: int, seconds: float, now: float) -> None:
         """So many bytes were written by now, and it took so long."""
         self._written += count
-        if seconds >= BLOCKED:
-            seen = max(LEAST, count / seconds)
+        self._since += count
+        if seconds >= BLOCKED:  # the kernel makes room for many pieces at once (14 kB of a pty), so all of them count
+            seen = max(LEAST, self._since / seconds)
+            self._since = 0
             self._rate = seen if self._rate is None else (self._rate + seen) / 2
             self._learned = now
         elif self._rate is not None and now - self._learned >= GROW_AFTER:

@@ -33,14 +33,14 @@ async def test_what_is_typed_right_behind_the_slash_is_the_filter(tmp_path: Path
 async def test_a_filter_typed_and_kept_in_one_go_leaves_the_keys_behind_it_to_the_pane(tmp_path: Path) -> None:
     async with open_scene(tmp_path) as scene:
         at_once(scene, "/", *"alice", "enter", "j", "space")
-        await scene.until(lambda: len(scene.app.screen.board.pane.table.marks) == 1)  # type: ignore[attr-defined]
+        await scene.until(lambda: len(scene.app.main.board.pane.table.marks) == 1)
         assert scene.app.screen.board.filter == "alice"  # type: ignore[attr-defined]
 
 
 async def test_what_is_typed_right_behind_the_colon_is_the_line(tmp_path: Path) -> None:
     async with open_scene(tmp_path) as scene:
         at_once(scene, ":", *"nodes", "enter")
-        await scene.until(lambda: scene.app.screen.board.pane.kind == "node")  # type: ignore[attr-defined]
+        await scene.until(lambda: scene.app.main.board.pane.kind == "node")
 
 
 async def test_a_yes_typed_behind_the_key_that_asks_is_none(tmp_path: Path) -> None:
