@@ -202,7 +202,7 @@ class TestCost:
     async def test_a_thousand_changes_cost_the_same_in_a_long_table(self) -> None:
         """Ten batches of 100, ten of them on screen; the part of a core is held by the bench."""
         long, short = [min([await self._spent(rows) for _ in range(2)]) for rows in (100_000, 1000)]
-        assert long < 6 * short
+        assert long < 1.5 * short  # measured 0.43: of a short table more is on the screen
 
     async def _spent(self, rows: int) -> float:
         """CPU seconds of the thread."""
